@@ -1,0 +1,77 @@
+"""LogSleuth: rank logs in, the rank that broke the job and the fix out.
+
+import logsleuth
+
+report = logsleuth.analyze(["logs/"])
+for cause in report.root_causes:
+    print(cause.summary, cause.ranks)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from logsleuth.report.schema import Report
+
+__version__ = "0.1.0"
+__all__ = ["__version__", "analyze"]
+
+
+def analyze(
+    paths: Sequence[str],
+    *,
+    stdin: BinaryIO | None = None,
+    ranks: Mapping[str, int] | None = None,
+    world_size: int | None = None,
+    attempt: int | None = None,
+    hung: bool = False,
+    patterns: Sequence[Path] = (),
+    on_source: Callable[[str, int], Any] | None = None,
+) -> Report:
+    """Read ``paths`` (files, folders, globs, archives, ``-`` for ``stdin``) and say what broke the job.
+
+    ``ranks`` maps a path to its global rank. ``world_size`` is the number of ranks where the logs do not tell.
+    ``attempt`` picks a restart. ``hung``: the job hangs and no error line is to be expected. ``patterns``: folders
+    of own patterns and causes. ``on_source(name, bytes)`` is called as each source has been read.
+
+    Raises InputError where nothing readable was given, CatalogError for faulty pattern files.
+    """
+    from logsleuth.catalog.load import load_catalog
+    from logsleuth.correlate.build import correlate
+    from logsleuth.diagnose.run import diagnose
+    from logsleuth.errors import InputError
+    from logsleuth.execute.here import scan_here
+    from logsleuth.report.build import build, cited
+    from logsleuth.scan.index import build_index
+    from logsleuth.sources.cite import cite
+    from logsleuth.sources.discover import discover
+
+    catalog = load_catalog(patterns)
+    sources, skipped = discover(paths, stdin=stdin, ranks=ranks)
+    if not sources:
+        said = "; ".join(f"{item.name}: {item.reason}" for item in skipped) or "no log files given"
+        raise InputError(said, hint="give files, folders, globs, archives, or - for standard input")
+
+    def told(scan: Any) -> None:
+        if on_source is not None:
+            on_source(scan.source.name, scan.digest.bytes_read)
+
+    scans = scan_here(sources, build_index(catalog.patterns.values()), told)
+    if all(scan.digest.flags & {"vanished", "unreadable"} for scan in scans):
+        raise InputError("; ".join(note for scan in scans for note in scan.digest.notes), hint="check the paths")
+    job = correlate(scans, hung=hung, attempt=attempt, world_size=world_size)
+    diagnosis = diagnose(job, catalog)
+    by_id = {scan.source.id: scan.source for scan in scans}
+    spans: dict[str, set[tuple[int, int]]] = {}
+    for place in cited(diagnosis, job):
+        spans.setdefault(place.source, set()).add((place.start, place.end))
+    lines = {
+        (source, *span): (c.line, c.end_line, c.before, c.after)
+        for source, wanted in spans.items()
+        for span, c in cite(by_id[source], wanted).items()
+    }
+    return build(diagnosis, job, catalog, lines, skipped)
