@@ -1,0 +1,145 @@
+"""What the logs say of the job, put together: the only thing a judgement may look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from logsleuth.model.events import Event, Fact
+from logsleuth.model.scan import Digest, SourceScan
+from logsleuth.model.timeline import GroupState, ProcessGroup, ProcessTimeline
+
+F = TypeVar("F", bound=Fact)
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Versions and settings found in the text. ``values`` maps an EnvFact's name to its distinct values, in order seen;
+    ``settings`` a variable's name to its distinct values; ``sources`` the event that first told each of both."""
+
+    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    settings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    told_by: Mapping[str, Event] = field(default_factory=dict)
+
+    def first(self, name: str) -> str | None:
+        values = self.values.get(name, ())
+        return values[0] if values else None
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What was seen and what was not. ``ranks_without_log``: below the world size, and never heard of."""
+
+    ranks_seen: tuple[int, ...] = ()
+    ranks_silent: tuple[int, ...] = ()
+    ranks_without_log: tuple[int, ...] = ()
+    world_size: int | None = None
+    world_size_known_by: str | None = None
+    complete: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try of the launcher's: ``index`` from 0, ``launch`` from 0 (separate runs appended to one file)."""
+
+    launch: int
+    index: int
+    failed: bool
+    events: int
+    focus: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JobView:
+    """One attempt of the job in full (the focus), and what is known of the others.
+
+    ``events`` are ordered by source and offset; ``process_of`` maps ``id(event)`` to an index in ``processes``.
+    ``hung``: the user says that the job hangs.
+    """
+
+    events: tuple[Event, ...]
+    processes: tuple[ProcessTimeline, ...]
+    groups: tuple[ProcessGroup, ...]
+    environment: Environment
+    coverage: Coverage
+    attempts: tuple[Attempt, ...]
+    scans: tuple[SourceScan, ...]
+    process_of: Mapping[int, int]
+    hung: bool = False
+    notes: tuple[str, ...] = ()
+
+    def of(self, *kinds: type[F], **where: Any) -> Iterator[tuple[Event, F]]:
+        """Events whose fact is one of ``kinds`` with the given field values (a tuple of values: any of them)."""
+        for event in self.events:
+            fact = event.fact
+            if isinstance(fact, kinds) and all(_fits(getattr(fact, name), want) for name, want in where.items()):
+                yield event, fact
+
+    def process(self, event: Event) -> ProcessTimeline | None:
+        """The process that an event belongs to."""
+        index = self.process_of.get(id(event))
+        return self.processes[index] if index is not None else None
+
+    def rank(self, event: Event) -> int | None:
+        """The global rank that printed an event, where it is known."""
+        process = self.process(event)
+        return process.rank if process is not None else None
+
+    def by_rank(self, rank: int) -> ProcessTimeline | None:
+        return next((p for p in self.processes if p.rank == rank), None)
+
+    def state_of(self, group: ProcessGroup, rank: int) -> GroupState | None:
+        return next((s for s in group.states if s.rank == rank), None)
+
+    def digest(self, source: str) -> Digest:
+        return next((scan.digest for scan in self.scans if scan.source.id == source), Digest())
+
+    # --- order -------------------------------------------------------------------------------------------------
+
+    def precedes(self, first: Event, second: Event) -> bool | None:
+        """Whether ``first`` came before ``second``; ``None`` where the logs cannot say.
+
+        Within a source the file order decides; between sources whole seconds of the printed clocks, and only a
+        difference of at least two of them (hosts' clocks differ).
+        """
+        if first.locator.source == second.locator.source:
+            return first.locator.start < second.locator.start
+        left, right = clock(first), clock(second)
+        if left is None or right is None or abs(left - right) < 2:
+            return None
+        return left < right
+
+    def went_on(self, event: Event) -> bool:
+        """Whether progress or a good end was printed after ``event`` in its source."""
+        return any(
+            other.kind in ("progress", "run-end")
+            and other.locator.source == event.locator.source
+            and other.locator.start > event.locator.end
+            for other in self.events
+        )
+
+    @property
+    def world_size(self) -> int | None:
+        return self.coverage.world_size
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        return tuple(sorted({p.host for p in self.processes if p.host}))
+
+
+def clock(event: Event) -> float | None:
+    """Seconds of the event's printed time, comparable between sources of one job; ``None`` without a date."""
+    stamp = event.time
+    if stamp is None or stamp.seconds is None or not stamp.has_date:
+        return None
+    return stamp.seconds - (stamp.utc_offset_s or 0) if stamp.has_year else stamp.seconds
+
+
+def ordered(events: Iterable[Event]) -> tuple[Event, ...]:
+    """By source and place in it."""
+    return tuple(sorted(events, key=lambda e: (e.locator.source, e.locator.start, e.pattern, e.locator.end)))
+
+
+def _fits(value: Any, want: Any) -> bool:
+    return value in want if isinstance(want, tuple) else value == want
