@@ -1,0 +1,58 @@
+"""Bytes of a source as overlapping windows, each with a region of whole lines to scan.
+
+Never mmap: a file that is truncated while read would kill the process, and pipes and archives could not share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+#: Bytes read at a time. Hyperscan's speed is flat from 1 MiB on.
+BLOCK = 2 * 1024 * 1024
+#: Bytes kept before and after the region, so that messages of several lines and wrapped lines can be read whole.
+MARGIN = 64 * 1024
+#: A line longer than this is cut.
+LONGEST_LINE = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """``data[lo:hi]`` is to be scanned: it begins and ends at line ends. The rest of ``data`` is context.
+
+    ``base`` is the absolute offset of ``data[0]`` in the source. ``final``: nothing follows.
+    """
+
+    data: bytes
+    base: int
+    lo: int
+    hi: int
+    final: bool
+
+
+def windows(stream: BinaryIO, block: int = BLOCK, margin: int = MARGIN) -> Iterator[Window]:
+    """The whole of ``stream`` as windows whose regions join without gap or overlap. An empty stream yields none."""
+    data, base, lo = b"", 0, 0
+    while True:
+        chunk = stream.read(block)
+        final = not chunk
+        keep = max(0, lo - margin)
+        data, base, lo = data[keep:] + chunk, base + keep, lo - keep
+        hi = len(data) if final else _last_line_end(data, lo, margin)
+        if hi > lo:
+            yield Window(data, base, lo, hi, final)
+            lo = hi
+        if final:
+            return
+
+
+def _last_line_end(data: bytes, lo: int, margin: int) -> int:
+    """The last line end that leaves ``margin`` bytes of look-ahead; ``lo`` if there is none yet."""
+    limit = len(data) - margin
+    if limit <= lo:
+        return lo
+    end = data.rfind(b"\n", lo, limit) + 1
+    if end > lo:
+        return end
+    return limit if limit - lo > LONGEST_LINE else lo
