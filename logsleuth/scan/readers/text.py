@@ -1,0 +1,248 @@
+"""Plain text logs: prefilter hits -> pieces -> patterns -> events. No Python runs on a line without an anchor."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from logsleuth.catalog.spec import PatternSpec
+from logsleuth.model.events import Event, Fact, Locator, PythonException
+from logsleuth.model.origin import Origin
+from logsleuth.model.scan import Digest
+from logsleuth.model.source import Source
+from logsleuth.scan.digest import DigestBuilder
+from logsleuth.scan.extract import Extract, compiled, extract_all
+from logsleuth.scan.index import PatternIndex
+from logsleuth.scan.lines import Piece, following, piece_at, previous_line
+from logsleuth.scan.parsers import PARSERS
+from logsleuth.scan.traceback import HEADER, is_final_line, read_traceback
+from logsleuth.scan.wrapped import joined
+from logsleuth.sources.blocks import Window, windows
+from logsleuth.sources.prefixes import Prefixed, read_prefix, split_segments
+
+#: Per window, the last hits of a ``latest-per-key`` pattern that are read.
+LATEST_PER_WINDOW = 256
+#: Hits of a ``count`` pattern that are read; the rest is counted.
+READ_OF_COUNTED = 16
+#: A message that a terminal wrapped fills its line; shorter lines are not joined.
+SHORTEST_WRAPPED = 40
+#: Failed attempts to join, per pattern and source, after which the pattern is no longer tried on joined lines.
+JOIN_BUDGET = 2000
+TRACEBACK_LINES = 250
+_CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
+
+
+def scan_text(source: Source, index: PatternIndex) -> tuple[list[Event], Digest]:
+    """All events of a text source in its order, and its digest. Raises OSError where it cannot be read."""
+    scan = _TextScan(source, index)
+    with source.opener() as stream:
+        for window in windows(stream):
+            scan.window(window)
+    return scan.finish()
+
+
+class _TextScan:
+    """The state of one source's scan."""
+
+    def __init__(self, source: Source, index: PatternIndex) -> None:
+        self._source = source
+        self._index = index
+        self._digest = DigestBuilder()
+        self._events: list[Event] = []
+        self._seen: set[tuple[str, int, Fact]] = set()
+        self._counts: Counter[str] = Counter()
+        self._joins: Counter[str] = Counter()
+        self._tracebacks: dict[str, PythonException] = {}
+        self._final_lines: set[int] = set()
+
+    def window(self, window: Window) -> None:
+        latest: dict[str, deque[tuple[Piece, PatternSpec]]] = {}
+        for piece, patterns in self._pieces(window):
+            eager: list[PatternSpec] = []
+            for pattern in patterns:
+                if pattern.keep == "latest-per-key":
+                    latest.setdefault(pattern.id, deque(maxlen=LATEST_PER_WINDOW)).append((piece, pattern))
+                elif pattern.keep == "count" and self._counts[pattern.id] >= READ_OF_COUNTED:
+                    self._counts[pattern.id] += 1
+                else:
+                    eager.append(pattern)
+            if eager:
+                self._read(window, piece, eager)
+            elif not patterns:
+                self._digest.unknown(piece, window.base)
+        for kept in latest.values():
+            for piece, pattern in kept:
+                self._read(window, piece, [pattern])
+        self._digest.window(window)
+
+    def finish(self) -> tuple[list[Event], Digest]:
+        events = sorted(self._events, key=lambda event: (event.locator.start, event.pattern))
+        if self._source.size is not None and self._digest.bytes_read < self._source.size:
+            self._digest.flags.add("shrunk")
+        if not self._digest.bytes_read:
+            self._digest.flags.add("empty")
+        return [self._with_count(event) for event in self._latest_only(events)], self._digest.build()
+
+    def _pieces(self, window: Window) -> Iterator[tuple[Piece, list[PatternSpec]]]:
+        """Each piece that holds an anchor, once, with the patterns announced in it."""
+        data, patterns_of = window.data, self._index.patterns_of
+        piece: Piece | None = None
+        announced: dict[str, PatternSpec] = {}
+        for at, anchor in self._index.engine.find(data, window.lo, window.hi):
+            if piece is None or at >= piece.end:
+                if piece is not None:
+                    yield piece, list(announced.values())
+                piece, announced = piece_at(data, at), {}
+            for pattern in patterns_of[anchor]:
+                announced[pattern.id] = pattern
+        if piece is not None:
+            yield piece, list(announced.values())
+
+    def _read(self, window: Window, piece: Piece, patterns: Iterable[PatternSpec]) -> None:
+        segments = [(text, read_prefix(text)) for _, text in split_segments(piece.text)]
+        read_any = False
+        for pattern in patterns:
+            if pattern.keep == "count":
+                self._counts[pattern.id] += 1
+            found = False
+            for text, prefixed in segments:
+                if any(anchor in text for anchor in pattern.anchors):
+                    found = self._apply(window, piece, pattern, text, prefixed) or found
+            read_any = read_any or found
+        if not read_any:
+            self._digest.unknown(piece, window.base)
+
+    def _apply(self, window: Window, piece: Piece, pattern: PatternSpec, text: str, prefixed: Prefixed) -> bool:
+        """Read one pattern in one segment; ``True`` if it yielded something."""
+        if pattern.parser is not None:
+            return self._parse(window, piece, pattern, text, prefixed)
+        if pattern.block is not None:
+            text = self._block(window, piece, pattern, text, prefixed)
+        extracts = extract_all(pattern, text)
+        ends_at_line_end = bool(extracts) and extracts[-1].end >= len(text.rstrip()) - 1
+        if not extracts or (ends_at_line_end and pattern.block is None):
+            better = self._rejoined(window, piece, pattern, text, extracts)
+            if better is not None:
+                extracts, head = better
+                prefixed = head or prefixed
+        for item in extracts:
+            self._add(
+                pattern, item.fact, prefixed, item.origin, window.base + piece.start, window.base + piece.end, text
+            )
+        return bool(extracts)
+
+    def _rejoined(
+        self, window: Window, piece: Piece, pattern: PatternSpec, text: str, plain: list[Extract]
+    ) -> tuple[list[Extract], Prefixed | None] | None:
+        """The pattern on the line joined with its neighbours; it must read more than ``plain`` to be preferred."""
+        if self._joins[pattern.id] > JOIN_BUDGET or (len(text) < SHORTEST_WRAPPED and not plain):
+            return None
+        for candidate in joined(window, piece, text, with_previous=not plain):
+            extracts = extract_all(pattern, candidate.text)
+            if extracts and (not plain or _filled(extracts[-1].fact) > _filled(plain[-1].fact)):
+                return extracts, candidate.head
+        self._joins[pattern.id] += 1
+        return None
+
+    def _block(self, window: Window, piece: Piece, pattern: PatternSpec, text: str, prefixed: Prefixed) -> str:
+        """The text with the following lines that belong to it."""
+        assert pattern.block is not None
+        member = compiled(pattern.block.member)
+        end = compiled(pattern.block.end) if pattern.block.end else None
+        lines = [text]
+        for _, line in following(window, piece, prefixed, pattern.block.max_lines - 1):
+            if end is not None and end.search(line):
+                lines.append(line)
+                break
+            if not member.search(line):
+                break
+            lines.append(line)
+        return "\n".join(lines)
+
+    def _parse(self, window: Window, piece: Piece, pattern: PatternSpec, text: str, prefixed: Prefixed) -> bool:
+        if pattern.parser != "traceback":
+            assert pattern.parser is not None
+            lines = [text, *(line for _, line in following(window, piece, prefixed, TRACEBACK_LINES))]
+            facts = list(PARSERS[pattern.parser]("\n".join(lines)))
+            for fact in facts:
+                self._add(pattern, fact, prefixed, Origin(), window.base + piece.start, window.base + piece.end, text)
+            return bool(facts)
+        return self._traceback(window, piece, pattern, prefixed)
+
+    def _traceback(self, window: Window, piece: Piece, pattern: PatternSpec, prefixed: Prefixed) -> bool:
+        """Gather a traceback of one origin up to its exception line, and remember it for a chained one after it."""
+        lines = [HEADER]
+        final: Piece | None = None
+        for line, text in following(window, piece, prefixed, TRACEBACK_LINES):
+            if HEADER in text and len(lines) > 1 and prefixed.key:
+                break
+            lines.append(text)
+            if is_final_line(text.strip()) and line.start + window.base not in self._final_lines:
+                final = line
+                break
+        fact = read_traceback(lines) if final is not None else None
+        if fact is None or final is None:
+            return False
+        earlier = previous_line(window.data, piece.start)
+        for _ in range(3):
+            if earlier is None or earlier.text.strip():
+                break
+            earlier = previous_line(window.data, earlier.start)
+        root = self._tracebacks.get(prefixed.key)
+        if root is not None and earlier is not None and any(words in earlier.text for words in _CHAINED):
+            fact = replace(
+                fact,
+                chained=True,
+                root_type=root.root_type or root.type,
+                root_message=root.root_message or root.message,
+            )
+        self._tracebacks[prefixed.key] = fact
+        self._final_lines.add(final.start + window.base)
+        stamped = read_prefix(final.text)
+        self._add(
+            pattern, fact, stamped if stamped.stamp else prefixed, Origin(), window.base + final.start,
+            window.base + final.end, stamped.text,
+        )  # fmt: skip
+        return True
+
+    def _add(
+        self, pattern: PatternSpec, fact: Fact, prefixed: Prefixed, said: Origin, start: int, end: int, text: str
+    ) -> None:
+        if isinstance(fact, PythonException) and fact.bare and start in self._final_lines:
+            return
+        key = (pattern.id, start, fact)
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        origin = prefixed.origin.merged(said).merged(self._source.origin)
+        self._events.append(
+            Event(
+                fact=fact,
+                role=pattern.role,
+                pattern=pattern.id,
+                origin=origin,
+                locator=Locator(self._source.id, start, end, text.strip()[:2000]),
+                time=prefixed.stamp,
+                count=prefixed.repeated,
+            )
+        )
+
+    def _latest_only(self, events: list[Event]) -> list[Event]:
+        """Of ``latest-per-key`` events keep the first and the last two of each origin."""
+        kept_ids = {p.id for patterns in self._index.patterns_of for p in patterns if p.keep == "latest-per-key"}
+        groups: dict[tuple[str, Origin], list[int]] = {}
+        for number, event in enumerate(events):
+            if event.pattern in kept_ids:
+                groups.setdefault((event.pattern, event.origin), []).append(number)
+        dropped = {number for numbers in groups.values() for number in numbers[1:-2]}
+        return [event for number, event in enumerate(events) if number not in dropped]
+
+    def _with_count(self, event: Event) -> Event:
+        total = self._counts.pop(event.pattern, 0)
+        return replace(event, count=total) if total > max(event.count, READ_OF_COUNTED) else event
+
+
+def _filled(fact: Fact) -> int:
+    """How many fields a fact has read."""
+    return sum(getattr(fact, name) not in (None, (), False) for name in fact.__dataclass_fields__)
