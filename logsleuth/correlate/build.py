@@ -1,0 +1,48 @@
+"""SourceScans -> JobView."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from logsleuth.correlate.attempts import split
+from logsleuth.correlate.coverage import build_coverage
+from logsleuth.correlate.ends import with_ends
+from logsleuth.correlate.environment import build_environment
+from logsleuth.correlate.identity import identify
+from logsleuth.correlate.ledger import build_groups
+from logsleuth.model.events import ProcessExit, ProcessMap
+from logsleuth.model.job import JobView, ordered
+from logsleuth.model.scan import SourceScan
+
+
+def correlate(
+    scans: Sequence[SourceScan], *, hung: bool = False, attempt: int | None = None, world_size: int | None = None
+) -> JobView:
+    """Everything the sources say, as one job. The order of ``scans`` does not matter.
+
+    ``hung``: the user says that the job hangs. ``attempt``: the attempt to look at. ``world_size``: the user's word.
+    """
+    scans = sorted(scans, key=lambda scan: scan.source.name)
+    every = [event for scan in scans for event in scan.events]
+    chosen = split(every, attempt)
+    named = [(scan.source.name, scan.source.origin) for scan in scans]
+    identities = identify(chosen.events, named)
+    pids = {
+        fact.pid: fact.rank
+        for event in chosen.events
+        if isinstance(fact := event.fact, ProcessExit | ProcessMap) and fact.pid is not None and fact.rank is not None
+    }
+    processes = with_ends(identities.processes, chosen.events, pids)
+    coverage = build_coverage(chosen.events, processes, world_size)
+    return JobView(
+        events=ordered(chosen.events),
+        processes=processes,
+        groups=build_groups(processes, coverage.world_size),
+        environment=build_environment(every),
+        coverage=coverage,
+        attempts=chosen.attempts,
+        scans=tuple(scans),
+        process_of=identities.process_of,
+        hung=hung,
+        notes=identities.notes,
+    )

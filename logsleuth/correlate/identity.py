@@ -1,0 +1,183 @@
+"""Which process printed which line: events -> process timelines with ranks, and how each rank was learnt."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from logsleuth.model.events import CommInit, Event, InitStage, ProcessExit, ProcessMap
+from logsleuth.model.origin import Origin
+from logsleuth.model.timeline import ProcessTimeline
+
+#: Kinds whose ``group_rank`` is a global rank where nothing better is known: works of the default group.
+_DEFAULT_GROUPS = (None, "0")
+
+
+@dataclass(frozen=True, slots=True)
+class Identities:
+    """``process_of`` maps ``id(event)`` to an index in ``processes``."""
+
+    processes: tuple[ProcessTimeline, ...]
+    process_of: Mapping[int, int]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Clues:
+    """What ties pids and local ranks to global ranks in this job."""
+
+    rank_of_pid: dict[tuple[str | None, int], int] = field(default_factory=dict)
+    local_equals_global: bool = False
+    nnodes: int | None = None
+
+
+def identify(events: Sequence[Event], named: Iterable[tuple[str, Origin]] = ()) -> Identities:
+    """Group ``events`` by process. ``named``: (source id, origin of its path), so that silent ranks are seen too."""
+    clues = _clues(events)
+    ranked_prefixes = any(
+        e.origin.rank is not None and e.origin.how("rank") in ("prefix", "option", "path") for e in events
+    )
+    grouped: dict[str, list[Event]] = {}
+    origins: dict[str, Origin] = {}
+    known_by: dict[str, str] = {}
+    for event in events:
+        rank, how = _rank(event, clues, ranked_prefixes)
+        key = _key(event, rank)
+        grouped.setdefault(key, []).append(event)
+        origins[key] = origins[key].merged(event.origin) if key in origins else event.origin
+        if rank is not None and how is not None:
+            known_by.setdefault(key, how)
+    for source, origin in named:
+        if origin.rank is not None and f"rank {origin.rank}" not in grouped:
+            grouped[f"rank {origin.rank}"] = []
+            origins[f"rank {origin.rank}"] = origin
+            known_by[f"rank {origin.rank}"] = f"the name of {source}"
+    own = {origin.rank for _, origin in named if origin.rank is not None}
+    ordered_keys = sorted(grouped)
+    processes = tuple(_timeline(key, tuple(grouped[key]), origins[key], known_by.get(key), own) for key in ordered_keys)
+    process_of = {id(event): index for index, key in enumerate(ordered_keys) for event in grouped[key]}
+    return Identities(processes, process_of)
+
+
+def _clues(events: Sequence[Event]) -> _Clues:
+    clues = _Clues()
+    world = _world_of_communicators(events)
+    pairs: Counter[bool] = Counter()
+    hosts: set[str] = set()
+    local_worlds: set[int] = set()
+    stated_world: set[int] = set()
+    for event in events:
+        fact, origin = event.fact, event.origin
+        if isinstance(fact, ProcessMap):
+            if fact.rank is not None and fact.pid is not None:
+                clues.rank_of_pid[fact.host, fact.pid] = fact.rank
+            if fact.rank is not None and origin.pid is not None:
+                clues.rank_of_pid[origin.host, origin.pid] = fact.rank
+            if fact.rank is not None and fact.local_rank is not None:
+                pairs[fact.rank == fact.local_rank] += 1
+            if fact.nnodes is not None:
+                clues.nnodes = max(clues.nnodes or 0, fact.nnodes)
+            if fact.local_world_size is not None:
+                local_worlds.add(fact.local_world_size)
+            if fact.world_size is not None:
+                stated_world.add(fact.world_size)
+        elif isinstance(fact, InitStage) and fact.world_size is not None:
+            stated_world.add(fact.world_size)
+        elif isinstance(fact, ProcessExit) and fact.rank is not None:
+            if fact.pid is not None:
+                clues.rank_of_pid[fact.host, fact.pid] = fact.rank
+            if fact.local_rank is not None:
+                pairs[fact.rank == fact.local_rank] += 1
+        elif (
+            isinstance(fact, CommInit)
+            and origin.pid is not None
+            and fact.nranks == world
+            and fact.comm_rank is not None
+        ):
+            clues.rank_of_pid.setdefault((origin.host, origin.pid), fact.comm_rank)
+        if isinstance(fact, CommInit) and fact.nnodes is not None:
+            clues.nnodes = max(clues.nnodes or 0, fact.nnodes)
+        group_rank = getattr(fact, "group_rank", None)
+        if origin.local_rank is not None and origin.rank is not None:
+            pairs[origin.local_rank == origin.rank] += 1
+        elif origin.local_rank is not None and group_rank is not None and _default_group(fact):
+            pairs[origin.local_rank == group_rank] += 1
+        if origin.host is not None:
+            hosts.add(origin.host)
+    clues.local_equals_global = not pairs[False] and (
+        pairs[True] > 0
+        or clues.nnodes == 1
+        or (len(hosts) == 1 and (clues.nnodes or 1) == 1)
+        or bool(stated_world and local_worlds and max(stated_world) <= max(local_worlds))
+    )
+    if clues.nnodes is not None and clues.nnodes > 1:
+        clues.local_equals_global = False
+    return clues
+
+
+def _world_of_communicators(events: Sequence[Event]) -> int | None:
+    return max((f.nranks for e in events if isinstance(f := e.fact, CommInit) and f.nranks), default=None)
+
+
+def _default_group(fact: object) -> bool:
+    return getattr(fact, "pg_guid", None) in _DEFAULT_GROUPS and getattr(fact, "pg_desc", None) in (None, "default_pg")
+
+
+def _rank(event: Event, clues: _Clues, ranked_prefixes: bool) -> tuple[int | None, str | None]:
+    """The global rank of the printing process, and a phrase that says how it is known."""
+    fact, origin = event.fact, event.origin
+    if origin.rank is not None:
+        how = {"option": "--rank", "prefix": "the line's prefix", "path": "the file's name"}
+        return origin.rank, how.get(origin.how("rank") or "", "the text")
+    if origin.pid is not None:
+        for host in (origin.host, None):
+            if (host, origin.pid) in clues.rank_of_pid:
+                return clues.rank_of_pid[host, origin.pid], f"pid {origin.pid}"
+        by_pid = {rank for (_, pid), rank in clues.rank_of_pid.items() if pid == origin.pid}
+        if len(by_pid) == 1:
+            return by_pid.pop(), f"pid {origin.pid}"
+    if origin.task is not None and origin.how("task") in ("prefix", "path", "option"):
+        return origin.task, f"task {origin.task} of the launcher"
+    if origin.local_rank is not None and clues.local_equals_global:
+        return origin.local_rank, "local rank, on the only node seen"
+    group_rank = getattr(fact, "group_rank", None)
+    if group_rank is not None and _default_group(fact) and not ranked_prefixes:
+        return group_rank, "the rank in the message (torch before 2.2 prints no other)"
+    if group_rank is not None and getattr(fact, "pg_guid", None) == "0":
+        return group_rank, "the rank in the default group"
+    return None, None
+
+
+def _key(event: Event, rank: int | None) -> str:
+    origin = event.origin
+    if origin.role in ("kernel", "daemon", "agent"):
+        return f"{origin.role} {origin.host or event.locator.source}"
+    if rank is not None:
+        return f"rank {rank}"
+    if origin.actor is not None or origin.pid is not None:
+        return f"process {origin.host or ''}/{origin.pid or ''}/{origin.actor or ''}"
+    if origin.local_rank is not None:
+        return f"local rank {origin.local_rank} of {origin.host or event.locator.source}"
+    return f"source {event.locator.source}"
+
+
+def _timeline(
+    key: str, events: tuple[Event, ...], origin: Origin, known_by: str | None, own: set[int]
+) -> ProcessTimeline:
+    rank = int(key.removeprefix("rank ")) if key.startswith("rank ") else None
+    return ProcessTimeline(
+        key=key,
+        rank=rank,
+        local_rank=origin.local_rank,
+        task=origin.task,
+        host=origin.host,
+        pid=origin.pid,
+        attempt=origin.attempt,
+        role=origin.role or "worker",
+        actor=origin.actor,
+        known_by=known_by,
+        own_source=rank is not None and rank in own,
+        sources=tuple(sorted({event.locator.source for event in events})),
+        events=events,
+    )
