@@ -1,0 +1,1 @@
+"""L4: JobView -> Diagnosis. Judgements give findings; weighing decides what caused what."""

@@ -1,0 +1,85 @@
+"""Processes and ranks -> culprits, and events -> evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from logsleuth.model.diagnosis import Culprit, Evidence
+from logsleuth.model.events import Event, Xid
+from logsleuth.model.job import JobView
+from logsleuth.model.timeline import ProcessTimeline
+
+MOST_EVIDENCE = 8
+
+
+def culprit_of(process: ProcessTimeline, known_by: str | None = None) -> Culprit:
+    """A process as a culprit."""
+    return Culprit(
+        rank=process.rank,
+        local_rank=process.local_rank,
+        task=process.task,
+        host=process.host,
+        pid=process.pid,
+        known_by=known_by or process.known_by,
+    )
+
+
+def culprits_of_ranks(job: JobView, ranks: Iterable[int], known_by: str) -> tuple[Culprit, ...]:
+    """Ranks as culprits, with host and pid where the logs tell them."""
+    found = []
+    for rank in sorted(set(ranks)):
+        process = job.by_rank(rank)
+        found.append(culprit_of(process, known_by) if process is not None else Culprit(rank=rank, known_by=known_by))
+    return tuple(found)
+
+
+def culprits_of_events(job: JobView, events: Iterable[Event]) -> tuple[Culprit, ...]:
+    """The distinct processes that printed ``events``; a kernel line blames its host and device."""
+    found: dict[str, Culprit] = {}
+    for event in events:
+        process = job.process(event)
+        fact = event.fact
+        if isinstance(fact, Xid):
+            found.setdefault(f"{fact.host}{fact.pci}", Culprit(host=fact.host or event.origin.host, pci=fact.pci))
+        elif process is not None and (process.rank is not None or process.host is not None):
+            found.setdefault(process.key, culprit_of(process))
+    return tuple(sorted(found.values(), key=lambda c: (c.rank is None, c.rank or 0, c.host or "")))
+
+
+def evidence(primary: Event, why: str, related: Iterable[tuple[Event, str]] = ()) -> tuple[Evidence, ...]:
+    """One primary piece of evidence and related ones, each event once, at most MOST_EVIDENCE."""
+    given = [Evidence(primary, why, primary=True)]
+    seen = {(primary.locator.source, primary.locator.start)}
+    for event, phrase in related:
+        place = (event.locator.source, event.locator.start)
+        if place not in seen:
+            seen.add(place)
+            given.append(Evidence(event, phrase))
+    return tuple(given[:MOST_EVIDENCE])
+
+
+def first_of(job: JobView, events: Iterable[Event]) -> list[Event]:
+    """The events that none of the others clearly precedes: the first ones, as far as the clocks can tell."""
+    pool = list(events)
+    return [event for event in pool if not any(job.precedes(other, event) for other in pool if other is not event)]
+
+
+def ranks_text(ranks: Iterable[int | None]) -> str:
+    """``rank 3``, ``ranks 1, 2 and 5``, ``ranks 0-7``; the empty string for none."""
+    known = sorted({rank for rank in ranks if rank is not None})
+    if not known:
+        return ""
+    parts: list[str] = []
+    start = previous = known[0]
+    for rank in [*known[1:], None]:
+        if rank is not None and rank == previous + 1:
+            previous = rank
+            continue
+        if previous - start >= 2:
+            parts.append(f"{start}-{previous}")
+        else:
+            parts += [str(r) for r in range(start, previous + 1)]
+        if rank is not None:
+            start = previous = rank
+    text = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return f"rank {text}" if len(known) == 1 else f"ranks {text}"

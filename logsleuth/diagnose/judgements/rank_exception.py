@@ -1,0 +1,70 @@
+"""User or framework code raised on a rank; the rest lost their partner.
+
+Concludes: rank-exception, with the ranks that raised first; nobody when all ranks raised alike.
+Evidence: the first exception that is not itself about communication, a launcher, or a signal, and that no other
+pattern reads.
+Mistaken for: its fallout (DistBackendError, ChildFailedError, connection errors); cuda-oom, storage-failure, device
+asserts have their own ids.
+Example: rank 16 raises ``RuntimeError: Check failed`` and 31 ranks wait until they are killed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from logsleuth.catalog.spec import Catalog
+from logsleuth.diagnose.blame import culprits_of_events, evidence, first_of, ranks_text
+from logsleuth.diagnose.exceptions import program_exceptions
+from logsleuth.model.diagnosis import Finding, Passed
+from logsleuth.model.events import CollectiveTimeout, Event, PythonException
+from logsleuth.model.job import JobView
+
+CAUSE = "rank-exception"
+
+
+def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
+    raised = program_exceptions(job, catalog)
+    if not raised:
+        yield Passed(CAUSE, "no exception of the program's own was printed")
+        return
+    timeouts = [event for event, _ in job.of(CollectiveTimeout)]
+    before = [(e, f) for e, f in raised if not any(job.precedes(t, e) for t in timeouts)]
+    if not before:
+        yield Passed(CAUSE, "every exception was raised after a collective had timed out")
+        return
+    first = set(map(id, first_of(job, [e for e, _ in before])))
+    leading = [(e, f) for e, f in before if id(e) in first]
+    event, fact = min(leading, key=lambda item: (item[1].bare, job.rank(item[0]) is None))
+    alike = [
+        e
+        for e, f in raised
+        if (f.type, f.where) == (fact.type, fact.where) or (f.type, f.message) == (fact.type, fact.message)
+    ]
+    ranks = {rank for e in alike if (rank := job.rank(e)) is not None}
+    everybody = _everybody(job, ranks)
+    culprits = () if everybody else culprits_of_events(job, alike)
+    message = f": {fact.message}" if fact.message else ""
+    who = "Every rank" if everybody else ranks_text(ranks) or "A process"
+    place = f" at {fact.where}" if fact.where else ""
+    yield Finding(
+        CAUSE,
+        CAUSE,
+        "high" if ranks and not fact.bare and not everybody and len(ranks) == 1 and not timeouts else "medium",
+        evidence(
+            event, f"raised {'first' if len(raised) > 1 else 'here'}{place}", [(e, "raised alike") for e in alike]
+        ),
+        culprits,
+        summary=f"{who[:1].upper()}{who[1:]} raised {fact.type}{message[:200]}{place}.",
+        facts={"type": fact.type, "message": fact.message, "where": fact.where},
+        explains=tuple(_chained(raised, event)),
+    )
+
+
+def _everybody(job: JobView, ranks: set[int]) -> bool:
+    """Whether all ranks of a job of several raised alike: then the fault is common to them."""
+    world = job.world_size or len(job.coverage.ranks_seen)
+    return len(ranks) > 1 and len(ranks) >= world
+
+
+def _chained(raised: list[tuple[Event, PythonException]], first: Event) -> Iterator[Event]:
+    return (e for e, f in raised if f.chained and e is not first)

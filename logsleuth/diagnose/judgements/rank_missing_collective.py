@@ -1,0 +1,159 @@
+"""A rank never entered the collective that the others wait in.
+
+Concludes: rank-missing-collective, with the ranks that never came.
+Evidence: a monitored barrier or desync report that names them; counters of a rank below the work that the others are
+stuck in; a rank that was told of the timeout and has none itself; a rank whose own log shows no wait.
+Mistaken for: straggler-host-work (it would have come, and its log shows slow work), a dead rank (exit or crash
+first), a transport fault (then everybody is in). A rank that is only missing from an excerpt is a suspect at most.
+Example: ranks 0, 1 and 3 time out in work 1580 of the default group; rank 2 prints ``last enqueued work: 1579``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from logsleuth.catalog.spec import Catalog
+from logsleuth.diagnose.blame import culprits_of_ranks, evidence, ranks_text
+from logsleuth.diagnose.stuck import Absent, StuckWork, stuck_works
+from logsleuth.model.diagnosis import Finding, Passed
+from logsleuth.model.events import DesyncReport, MonitoredBarrier, ProcessExit, SignalSent, StepOrder
+from logsleuth.model.job import JobView
+
+CAUSE = "rank-missing-collective"
+_HOW = {
+    "counters": "its own counters end below the work that the others wait in",
+    "signal": "it was told of the timeout by another rank and was waiting in nothing itself",
+    "own-log": "its own log shows no wait in this work",
+    "elimination": "every other rank reports the wait, in the same log",
+}
+#: Elimination names a rank only if it leaves very few.
+MOST_ELIMINATED = 1
+
+
+def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
+    found = [*_barrier(job), *_desync(job)]
+    if not found:
+        found = [f for work in stuck_works(job)[:1] for f in _from_work(job, work)]
+    if found:
+        yield from found
+        return
+    yield from _left_alone(job)
+
+
+def _barrier(job: JobView) -> Iterator[Finding]:
+    for event, fact in job.of(MonitoredBarrier, statement="missing"):
+        if fact.ranks:
+            yield Finding(
+                CAUSE,
+                CAUSE,
+                "medium",
+                evidence(event, f"{ranks_text(fact.ranks)} never reached the monitored barrier"),
+                culprits_of_ranks(job, fact.ranks, "rank 0's monitored barrier names it"),
+                summary=f"{ranks_text(fact.ranks).capitalize()} never reached a monitored barrier that the others waited in.",
+                facts={"timeout_ms": fact.timeout_ms},
+            )
+            return
+
+
+def _desync(job: JobView) -> Iterator[Finding]:
+    for event, fact in job.of(DesyncReport, statement=("never-joined", "not-joined")):
+        if fact.ranks:
+            work = f" #{fact.seq}" if fact.seq is not None else ""
+            yield Finding(
+                CAUSE,
+                CAUSE,
+                "medium",
+                evidence(event, f"the desync report says that {ranks_text(fact.ranks)} did not join{work}"),
+                culprits_of_ranks(job, fact.ranks, "the desync report names it"),
+                summary=f"{ranks_text(fact.ranks).capitalize()} did not join collective{work} that the others wait in.",
+                facts={"seq": fact.seq, "op": fact.op},
+            )
+            return
+
+
+def _from_work(job: JobView, work: StuckWork) -> Iterator[Finding]:
+    if work.is_p2p or not work.absent or work.everybody_in:
+        return
+    direct = [a for a in work.absent if a.how in ("counters", "signal")]
+    own = [a for a in work.absent if a.how == "own-log"]
+    eliminated = [a for a in work.absent if a.how == "elimination"]
+    named = direct or own or (eliminated if len(eliminated) <= MOST_ELIMINATED else [])
+    others = [a for a in work.absent if a not in named]
+    if not named or len(named) > len(work.waiters):
+        return
+    yield Finding(
+        CAUSE,
+        CAUSE,
+        "high" if direct and job.coverage.complete and all(a.how == "counters" for a in direct) else "medium",
+        evidence(
+            work.first.evidence or named[0].event,  # type: ignore[arg-type]
+            f"{ranks_text(w.rank for w in work.waiters) or 'a rank'} waited in {_what(work)} until the timeout",
+            [(a.event, f"rank {a.rank}: {_HOW[a.how]}") for a in named if a.event is not None],
+        ),
+        tuple(c for a in named for c in culprits_of_ranks(job, [a.rank], _HOW[a.how])),
+        tuple(c for a in others for c in culprits_of_ranks(job, [a.rank], _HOW[a.how])),
+        summary=_summary(work, named),
+        facts=work_facts(work),
+    )
+
+
+def _left_alone(job: JobView) -> Iterator[Finding | Passed]:
+    """Only some ranks report, and the launcher found nobody else alive to stop: the others had already ended well."""
+    works = stuck_works(job)
+    hint = next(iter(job.of(StepOrder, what="uneven-data")), None)
+    if works and not works[0].is_p2p and hint is not None:
+        yield Finding(
+            CAUSE,
+            CAUSE,
+            "medium",
+            evidence(hint[0], "ranks did not get the same amount of work"),
+            facts=work_facts(works[0]),
+        )
+        return
+    exits = [(e, f) for e, f in job.of(ProcessExit, by="torchelastic") if f.signal == "SIGABRT" or f.exit_code == -6]
+    if works and works[0].first.evidence is not None and exits and not works[0].is_p2p and not works[0].everybody_in:
+        stopped = any(True for _ in job.of(SignalSent))
+        failed = {f.rank if f.rank is not None else f.local_rank for _, f in job.of(ProcessExit, by="torchelastic")}
+        if not stopped and len(failed) == 1 and len(works[0].waiters) == 1 and (works[0].seq or 0) > 1:
+            yield Finding(
+                CAUSE,
+                CAUSE,
+                "medium",
+                evidence(
+                    works[0].first.evidence,
+                    f"{ranks_text([works[0].first.rank]) or 'one rank'} waited alone in {_what(works[0])}",
+                    [(exits[0][0], "the launcher stopped no other process: the others on this node had already ended")],
+                ),
+                summary=f"{(ranks_text([works[0].first.rank]) or 'One rank').capitalize()} waited in {_what(works[0])} for ranks that had already ended.",
+                facts=work_facts(works[0]),
+            )
+            return
+    yield Passed(
+        CAUSE, "no rank is known to have stayed away", "the counters or the log of the ranks that did not time out"
+    )
+
+
+def _what(work: StuckWork) -> str:
+    op = work.op or "a collective"
+    number = f" {work.seq}" if work.seq is not None else ""
+    return f"{op}, work{number} of {work.group.label}" if number else f"{op} of {work.group.label}"
+
+
+def _summary(work: StuckWork, named: list[Absent]) -> str:
+    waiting = ranks_text(w.rank for w in work.waiters) or "the others"
+    missing = ranks_text(a.rank for a in named)
+    return f"{missing.capitalize()} never entered {_what(work)}; {waiting} waited there until the timeout."
+
+
+def work_facts(work: StuckWork) -> dict[str, object]:
+    """What texts may say of a stuck work."""
+    first = work.first
+    return {
+        "op": work.op,
+        "seq": work.seq,
+        "group": work.group.label,
+        "timeout_ms": first.timeout_ms,
+        "timeout_s": first.timeout_ms // 1000 if first.timeout_ms else None,
+        "numel_in": first.numel_in,
+        "waiting": ranks_text(w.rank for w in work.waiters),
+    }

@@ -1,0 +1,43 @@
+"""A native crash of a rank: the launcher saw SIGSEGV (or SIGILL, SIGFPE).
+
+Concludes: segfault, with the rank that crashed first; crash texts of the process itself are read from the cause's
+own file.
+Evidence: an exit by SIGSEGV.
+Mistaken for: SIGABRT (a C++ exception or a watchdog abort), SIGBUS (shared memory). A crash after a peer's abort is
+fallout.
+Example: ``exitcode  : -11 (pid: 4711)`` in torchelastic's failure table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from logsleuth.catalog.spec import Catalog
+from logsleuth.diagnose.blame import evidence, ranks_text
+from logsleuth.diagnose.exits import first_deaths, signal_of
+from logsleuth.diagnose.judgements.process_died_unexplained import died
+from logsleuth.model.diagnosis import Finding, Passed
+from logsleuth.model.events import NativeCrash
+from logsleuth.model.job import JobView
+
+CAUSE = "segfault"
+_CRASHES = ("SIGSEGV", "SIGILL", "SIGFPE")
+
+
+def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
+    dead = [(e, f) for e, f in first_deaths(job) if signal_of(f) in _CRASHES]
+    if not dead:
+        yield Passed(CAUSE, "no process ended by SIGSEGV, SIGILL or SIGFPE")
+        return
+    culprits = died(job, dead)
+    who = ranks_text(c.rank for c in culprits) or "A process"
+    crashes = [(e, "the crash itself") for e, _ in job.of(NativeCrash)]
+    yield Finding(
+        CAUSE,
+        CAUSE,
+        "high" if len(culprits) == 1 else "medium",
+        evidence(dead[0][0], f"ended by {signal_of(dead[0][1])}", crashes),
+        culprits,
+        summary=f"{who[:1].upper()}{who[1:]} crashed in native code ({signal_of(dead[0][1])}).",
+        facts={"signal": signal_of(dead[0][1]), "pid": dead[0][1].pid},
+    )

@@ -1,0 +1,40 @@
+"""The process that hosts the key-value store went away.
+
+Concludes: store-lost, with the rank that the message blames (the store's host, rank 0 by default).
+Evidence: store operations that end in reset, broken pipe or 0 bytes, and no first failure of the host.
+Mistaken for: a network fault. Practically always fallout: rank 0 or its agent ended first; it yields to every other
+cause.
+Example: ``retrieving ncclUniqueId from [0] ... store->get('0') got error: Connection reset by peer``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from logsleuth.catalog.spec import Catalog
+from logsleuth.diagnose.blame import culprits_of_ranks, evidence, ranks_text
+from logsleuth.model.diagnosis import Finding, Passed
+from logsleuth.model.events import StoreError
+from logsleuth.model.job import JobView
+
+CAUSE = "store-lost"
+_GONE = ("reset by peer", "broken pipe", "0 bytes", "closed by peer", "connection was likely closed")
+
+
+def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
+    lost = [(e, f) for e, f in job.of(StoreError, what=("lost", "should-dump")) if not job.went_on(e)]
+    told = [(e, f) for e, f in job.of(StoreError, what="unique-id") if any(w in (f.error or "").lower() for w in _GONE)]
+    if not lost and not told:
+        yield Passed(CAUSE, "the store was not lost")
+        return
+    event, _ = (told or lost)[0]
+    ranks = {f.from_rank for _, f in told if f.from_rank is not None}
+    named = sorted(ranks) if len(ranks) == 1 else []
+    yield Finding(
+        CAUSE,
+        CAUSE,
+        "medium",
+        evidence(event, "the store's host closed the connection", [(e, "as well") for e, _ in (*told, *lost)]),
+        culprits_of_ranks(job, named, "the survivors name it as the store's host"),
+        summary=f"The store's host{f', {ranks_text(named)},' if named else ''} went away; its own log says why.",
+    )

@@ -1,0 +1,75 @@
+"""A rank was late: work on the CPU or on files outlasted the timeout of those who waited for it.
+
+Concludes: straggler-host-work, with the late rank.
+Evidence: ranks stuck in a collective, and the last thing that another rank printed is preprocessing, a checkpoint, a
+download, an evaluation or a compilation that was not finished.
+Mistaken for: rank-missing-collective (its log shows no slow work), a P2P hang (the late rank is inside the collective).
+Example: ranks 1-3 time out in the first barrier; rank 0's last line is ``Map:  8%| 726000/9672101``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from logsleuth.catalog.spec import Catalog
+from logsleuth.diagnose.blame import culprit_of, evidence, ranks_text
+from logsleuth.diagnose.judgements.rank_missing_collective import work_facts
+from logsleuth.diagnose.stuck import stuck_works
+from logsleuth.model.diagnosis import Finding, Passed
+from logsleuth.model.events import Event, HostWork
+from logsleuth.model.job import JobView
+from logsleuth.model.timeline import ProcessTimeline
+
+CAUSE = "straggler-host-work"
+_AFTER = ("progress", "run-end", "exception", "process-exit", "native-crash", "memory-exhausted")
+
+
+def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
+    works = stuck_works(job)
+    if not works:
+        yield Passed(CAUSE, "nobody timed out in a collective")
+        return
+    work = works[0]
+    waiting = {w.process for group in job.groups for w in group.stuck()}
+    if work.everybody_in or work.is_p2p or work.first.evidence is None:
+        yield Passed(CAUSE, "everybody was in the collective" if work.everybody_in else "a point-to-point work")
+        return
+    late = [(p, busy) for p in job.processes if p.key not in waiting and (busy := _busy(p)) is not None]
+    named = [(p, busy) for p, busy in late if p.rank is not None]
+    if not late:
+        yield Passed(CAUSE, "no other rank shows unfinished host work", "the log of the rank that was waited for")
+        return
+    chosen = named or late[:1]
+    fact = chosen[0][1].fact
+    assert isinstance(fact, HostWork)
+    yield Finding(
+        CAUSE,
+        CAUSE,
+        "medium",
+        evidence(
+            chosen[0][1],
+            f"{ranks_text(p.rank for p, _ in chosen) or 'a process'} was still busy on the host ({fact.what})",
+            [
+                (
+                    work.first.evidence,
+                    f"{ranks_text(w.rank for w in work.waiters) or 'the others'} waited in {work.op or 'a collective'}",
+                )
+            ],
+        ),
+        tuple(culprit_of(p, "its own last line is host work") for p, _ in named),
+        facts={**work_facts(work), "what": fact.what},
+        explains=tuple(w.timeout for w in work.waiters if w.timeout is not None),
+    )
+
+
+def _busy(process: ProcessTimeline) -> Event | None:
+    """The last host work of a process, if nothing later shows that it ended."""
+    last: Event | None = None
+    for event in process.events:
+        fact = event.fact
+        if isinstance(fact, HostWork):
+            done = fact.done is not None and fact.total is not None and fact.done >= fact.total
+            last = None if done else event
+        elif event.kind in _AFTER:
+            last = None
+    return last

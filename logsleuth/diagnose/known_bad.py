@@ -1,0 +1,77 @@
+"""Known-bad combinations of versions and hardware: evidence that raises a cause, never proof by itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from logsleuth.catalog.spec import Catalog
+from logsleuth.model.events import Event
+from logsleuth.model.job import JobView
+
+
+@dataclass(frozen=True, slots=True)
+class KnownBad:
+    """One row of patterns/data/known-bad.yaml that fits the job; ``told_by`` are the events that show it."""
+
+    id: str
+    raises: str
+    effect: str
+    good: str
+    confidence: str
+    reference: str | None
+    told_by: tuple[Event, ...]
+
+
+def known_bad(job: JobView, catalog: Catalog) -> Iterator[KnownBad]:
+    """The rows whose every condition is met by what the logs say."""
+    for row in catalog.data.get("known-bad", ()):
+        told = _told_by(job, row.get("when", {}))
+        if told is not None:
+            yield KnownBad(
+                str(row["id"]),
+                str(row.get("raises", "")),
+                str(row.get("effect", "")),
+                str(row.get("good", "")),
+                str(row.get("confidence", "")),
+                row.get("reference"),
+                told,
+            )
+
+
+def _told_by(job: JobView, when: Mapping[str, Any]) -> tuple[Event, ...] | None:
+    """The events that meet every condition; ``None`` if one is not met or not known."""
+    if not when:
+        return None
+    told: list[Event] = []
+    for name, want in when.items():
+        if name == "setting":
+            variable, _, value = str(want).partition("=")
+            values = job.environment.settings.get(variable, ())
+            if not values or (value and value not in values):
+                return None
+            told.append(job.environment.told_by[variable])
+            continue
+        have = job.environment.values.get(name, ())
+        if not any(fits(name, value, str(want)) for value in have):
+            return None
+        told.append(job.environment.told_by[name])
+    return tuple(told)
+
+
+def fits(name: str, value: str, want: str) -> bool:
+    """A GPU's or CPU's name by regex; everything else by version range. Vendor builds count as pre-releases."""
+    if name in ("gpu", "cpu", "os", "plugin", "network"):
+        return re.search(want, value) is not None
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+    from packaging.version import InvalidVersion, Version
+
+    match = re.match(r"\d+(?:\.\d+)*", value)
+    if match is None:
+        return False
+    try:
+        return SpecifierSet(want).contains(Version(match.group()), prereleases=True)
+    except (InvalidSpecifier, InvalidVersion):
+        return False

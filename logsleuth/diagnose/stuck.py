@@ -1,0 +1,157 @@
+"""Works that never finished: who waits in them, who never came, and which of them all the others follow from.
+
+``last enqueued`` is counted after the call returned: ``last enqueued == last completed`` below the stuck number
+means that the rank never reached the work, or is blocked inside the call. Sequence numbers count per group and are
+never compared across groups.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from logsleuth.model.events import DumpSignal, Event
+from logsleuth.model.job import JobView
+from logsleuth.model.timeline import GroupState, ProcessGroup, ProcessTimeline
+
+P2P_OPS = frozenset({"SEND", "RECV", "RECVANYSOURCE", "COALESCED"})
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """A rank that did not come. ``how``: ``counters`` (its own numbers are below the stuck work's), ``signal`` (it was
+    told of the timeout by another rank and reports none itself), ``own-log`` (its log shows no wait),
+    ``elimination``."""
+
+    rank: int
+    how: str
+    event: Event | None = None
+    process: ProcessTimeline | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StuckWork:
+    """One work of one group. ``waiters`` timed out in it; ``absent`` did not come and wait nowhere else;
+    ``elsewhere`` did not come because they wait in another work."""
+
+    group: ProcessGroup
+    seq: int | None
+    waiters: tuple[GroupState, ...]
+    absent: tuple[Absent, ...]
+    elsewhere: tuple[int, ...]
+    everybody_in: bool
+
+    @property
+    def op(self) -> str | None:
+        return next((w.stuck_op for w in self.waiters if w.stuck_op), None)
+
+    @property
+    def first(self) -> GroupState:
+        """The waiter to cite: with a timeout line, lowest rank."""
+        return min(self.waiters, key=lambda w: (w.timeout is None, w.rank is None, w.rank or 0, w.process))
+
+    @property
+    def began_s(self) -> float | None:
+        begun = [w.began_s for w in self.waiters if w.began_s is not None]
+        return min(begun) if begun else None
+
+    @property
+    def is_p2p(self) -> bool:
+        """SEND, RECV, or a coalesced batch whose sizes are not set: only a pair of ranks takes part."""
+        ops = {w.stuck_op for w in self.waiters if w.stuck_op}
+        sized = any(w.stuck_op == "COALESCED" and w.numel_in for w in self.waiters)
+        return bool(ops) and ops <= P2P_OPS and not sized
+
+
+def stuck_works(job: JobView) -> tuple[StuckWork, ...]:
+    """Every work that somebody timed out in, the ones that explain others first, then the earliest."""
+    waiting: dict[int, set[str]] = {}
+    for group in job.groups:
+        for state in group.stuck():
+            if state.rank is not None:
+                waiting.setdefault(state.rank, set()).add(group.key)
+    works = [_work(job, group, waiting) for group in job.groups if group.stuck()]
+    return tuple(sorted(works, key=_order))
+
+
+def _order(work: StuckWork) -> tuple[bool, bool, float, int, str]:
+    derived = bool(work.elsewhere) and not work.absent
+    began = work.began_s if work.began_s is not None else float("inf")
+    return derived, not work.absent, began, -len(work.waiters), work.group.key
+
+
+def _work(job: JobView, group: ProcessGroup, waiting: dict[int, set[str]]) -> StuckWork:
+    stuck = group.stuck()
+    numbers = [s.stuck_seq for s in stuck if s.stuck_seq is not None]
+    seq = min(numbers) if numbers else None
+    waiters = tuple(s for s in stuck if s.stuck_seq == seq or s.stuck_seq is None)
+    inside = {s.rank for s in stuck if s.rank is not None}
+    absent: dict[int, Absent] = {}
+    if seq is not None and not group.ambiguous:
+        for state in group.states:
+            behind = state.last_enqueued is not None and state.last_enqueued < seq and not state.timed_out
+            if behind and state.rank is not None:
+                absent[state.rank] = Absent(state.rank, "counters", state.evidence, job.by_rank(state.rank))
+    for rank in _missing_members(job, group, inside):
+        if rank not in absent:
+            found = _why_absent(job, rank, group)
+            if found is not None:
+                absent[rank] = found
+    elsewhere = tuple(sorted(r for r in absent if waiting.get(r, set()) - {group.key}))
+    named = tuple(absent[r] for r in sorted(absent) if r not in elsewhere)
+    size = group.size if not group.unnamed else None
+    return StuckWork(
+        group, seq, waiters, named, elsewhere, everybody_in=size is not None and len(inside) >= size and not absent
+    )
+
+
+def _missing_members(job: JobView, group: ProcessGroup, inside: set[int]) -> list[int]:
+    """Global ranks that belong to the group and are not among those who wait in it."""
+    if group.is_world:
+        heard = {p.rank for p in job.processes if p.rank is not None and (p.own_source or p.events)}
+        known = set(range(job.world_size)) if job.world_size is not None else heard | _implied(inside)
+        return sorted(known - inside)
+    fitted = _global_rank_of_group_rank(group)
+    if fitted is None:
+        return []
+    first, stride, size = fitted
+    return [first + stride * g for g in range(size) if first + stride * g not in inside]
+
+
+def _implied(inside: set[int]) -> set[int]:
+    """A world that the waiting ranks imply: all but one of 0..n-1, the last included, with n a power of two from 4 on."""
+    size = max(inside, default=-1) + 1
+    return set(range(size)) if size >= 4 and size & (size - 1) == 0 and len(inside) == size - 1 else set()
+
+
+def _global_rank_of_group_rank(group: ProcessGroup) -> tuple[int, int, int] | None:
+    """(first global rank, stride, size) if global ranks grow evenly with the group ranks, as meshes lay them out."""
+    pairs = sorted({(s.group_rank, s.rank) for s in group.states if s.group_rank is not None and s.rank is not None})
+    if group.ambiguous or len(pairs) < 2:
+        return None
+    (g0, r0), (g1, r1) = pairs[0], pairs[1]
+    stride, rest = divmod(r1 - r0, g1 - g0)
+    if rest or stride < 1 or any(r != r0 + stride * (g - g0) for g, r in pairs):
+        return None
+    first = r0 - stride * g0
+    size = max(group.size or 0, pairs[-1][0] + 1)
+    return (first, stride, size) if first >= 0 else None
+
+
+def _why_absent(job: JobView, rank: int, group: ProcessGroup) -> Absent | None:
+    """How we know that ``rank`` did not come, or ``None`` where it may as well be missing from the excerpt."""
+    process = job.by_rank(rank)
+    if process is not None:
+        for event in process.events:
+            fact = event.fact
+            if isinstance(fact, DumpSignal) and (fact.stage == "observed" or fact.from_rank not in (None, rank)):
+                return Absent(rank, "signal", event, process)
+        if process.own_source or process.events:
+            last = process.events[-1] if process.events else None
+            return Absent(rank, "own-log", last, process)
+    return Absent(rank, "elimination") if _all_in_one_console(job, group) else None
+
+
+def _all_in_one_console(job: JobView, group: ProcessGroup) -> bool:
+    """Whether one source carries all the ranks that wait, so that silence in it means something."""
+    sources = {s.evidence.locator.source for s in group.stuck() if s.evidence is not None}
+    return len(sources) == 1 and len(group.stuck()) >= 3 and not any(p.own_source for p in job.processes)
