@@ -1,0 +1,1 @@
+"""L6: the command line. The only place that knows all others; one file a command."""

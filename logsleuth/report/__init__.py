@@ -1,0 +1,1 @@
+"""L5: the report contract, built from a diagnosis, and its renderers."""

@@ -1,0 +1,214 @@
+"""The terminal report. First screen: what happened, who did it, what to do, what proves it. Details below."""
+
+from __future__ import annotations
+
+import io
+import os
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from logsleuth.report.schema import Diagnosis, Fix, Process, Report
+from logsleuth.report.words import OWNERS, RETRIES, culprits_line, headline, place, proofs, shortened
+
+_VERDICT = {"failure": ("FAILURE", "bold white on red"), "no-failure": ("NO FAILURE", "bold black on green"), "inconclusive": ("INCONCLUSIVE", "bold black on yellow")}  # fmt: skip
+_CONFIDENCE = {"high": "green", "medium": "yellow", "low": "magenta"}
+#: Without a terminal nobody wraps for us; 100 columns read well in CI logs and mails.
+PIPED_WIDTH = 100
+NARROWEST = 60
+MOST_RANKS = 32
+MOST_NOTES = 12
+
+
+def render_terminal(report: Report, *, color: bool, width: int | None = None, verbose: bool = False) -> str:
+    """The report as text of ``width`` columns, with ANSI colours if ``color``."""
+    out = io.StringIO()
+    console = Console(
+        file=out,
+        force_terminal=color,
+        no_color=not color,
+        color_system="auto" if color else None,
+        width=max(NARROWEST, width or PIPED_WIDTH),
+        highlight=False,
+        emoji=False,
+        markup=False,
+        legacy_windows=False,
+    )
+    for part in _parts(report, console.width, verbose):
+        console.print(part)
+    text = out.getvalue()
+    return "\n".join(line.rstrip() for line in text.split("\n"))
+
+
+def terminal_width() -> int:
+    """The columns of the terminal, at most 120: longer lines are hard to read."""
+    try:
+        return min(120, os.get_terminal_size().columns)
+    except OSError:
+        return PIPED_WIDTH
+
+
+def _parts(report: Report, width: int, verbose: bool) -> list[RenderableType]:
+    parts: list[RenderableType] = [*_first_screen(report, width)]
+    hypotheses = [d for d in report.diagnoses if d.role == "hypothesis"]
+    others = [d for d in report.diagnoses if d.role in ("contributing", "fallout")]
+    if hypotheses:
+        parts += [_title("Other possibilities"), *(_brief(d, width) for d in hypotheses)]
+    collects = [f for d in report.root_causes[:1] for f in d.fixes if f.kind == "collect"]
+    if collects:
+        parts += [_title("Collect next time"), *(_fix(f, width) for f in collects)]
+    if others:
+        parts += [_title("Also seen"), *(_brief(d, width) for d in others)]
+    ranks = [p for p in report.job.processes if p.rank is not None]
+    if len(ranks) > 1:
+        parts += [_title("Ranks"), _ranks(ranks)]
+    parts += _environment(report)
+    if report.unknown:
+        kinds = len(report.unknown)
+        parts += [
+            _title("Unknown"),
+            Text(f"  {kinds} kind{'s' * (kinds != 1)} of error-like lines that no pattern reads, such as"),
+        ]
+        parts += [
+            Text(f"  {u.source}:{u.line or '?'}  {shortened(u.sample, width - 20)}", style="dim")
+            for u in report.unknown[:3]
+        ]
+    if report.notes:
+        parts += [_title("Notes"), *(Text(f"  · {note}") for note in report.notes[:MOST_NOTES])]
+    if verbose and report.passed:
+        parts += [
+            _title("Judgements that did not fire"),
+            *(_passed(p.judgement, p.reason, p.would_decide) for p in report.passed),
+        ]
+    return parts
+
+
+def _first_screen(report: Report, width: int) -> list[RenderableType]:
+    word, style = _VERDICT[report.verdict]
+    head = Text(f" {word} ", style=style)
+    parts: list[RenderableType] = []
+    roots = report.root_causes
+    if roots:
+        head.append(f"  {roots[0].title}", style="bold")
+        head.append(f"  [{roots[0].cause}]", style="dim")
+    parts += [head, Text(), Text(headline(report)), Text()]
+    if roots:
+        parts += _answer(roots[0], width)
+    for other in roots[1:]:
+        parts += [
+            _title(f"A second, independent cause: {other.title}"),
+            Text(other.summary),
+            Text(),
+            *_answer(other, width),
+        ]
+    return parts
+
+
+def _answer(root: Diagnosis, width: int) -> list[RenderableType]:
+    facts = Table.grid(padding=(0, 2))
+    facts.add_column(style="bold", no_wrap=True)
+    facts.add_column()
+    facts.add_row("Who", Text(culprits_line(root)))
+    known = {c.known_by for c in root.culprits if c.known_by}
+    if len(known) == 1:
+        facts.add_row("", Text(known.pop(), style="dim"))
+    facts.add_row("Sure?", Text(f"{root.confidence} confidence", style=_CONFIDENCE[root.confidence]))
+    facts.add_row("Owner", Text(f"{OWNERS[root.owner]}; {RETRIES[root.retry]}"))
+    parts: list[RenderableType] = [facts]
+    repairs = [f for f in root.fixes if f.kind == "fix"]
+    around = [f for f in root.fixes if f.kind == "workaround"]
+    collects = [f for f in root.fixes if f.kind == "collect"]
+    first = repairs[:1] or around[:1] or collects[:1]
+    if first:
+        parts += [Text(), Text("Fix" if first[0].kind == "fix" else "Do", style="bold"), _fix(first[0], width)]
+    if root.evidence:
+        parts += [Text(), Text("Proof", style="bold")]
+        for item in proofs(root):
+            parts.append(Text.assemble(("  " + place(item), "cyan"), "  ", (item.why, "")))
+            parts.append(Text("    " + shortened(item.text, 2 * width - 8), style="dim"))
+    rest = [f for f in repairs + around if f not in first]
+    if rest:
+        parts += [_title("More that helps"), *(_fix(f, width) for f in rest)]
+    return parts
+
+
+def _fix(fix: Fix, width: int) -> RenderableType:
+    lines: list[RenderableType] = []
+    title = Text(f"{fix.title}", style="bold")
+    if fix.kind == "workaround":
+        title.append("  (workaround)", style="yellow")
+    if fix.applies_to:
+        title.append(f"  ({fix.applies_to})", style="dim")
+    lines.append(title)
+    for step in fix.steps:
+        lines.append(Text(f"- {step.text}"))
+        if step.command:
+            lines += [
+                Text(f"    {line}", style="green", no_wrap=True, overflow="ignore")
+                for line in step.command.splitlines()
+            ]
+    lines += [
+        Text(f"    export {name}={value}", style="green", no_wrap=True, overflow="ignore")
+        for name, value in fix.env.items()
+    ]
+    if fix.risk:
+        lines.append(Text(f"Risk: {fix.risk}", style="dim"))
+    if fix.verify:
+        lines.append(Text(f"Verify: {fix.verify}", style="dim"))
+    return Padding(Group(*lines), (0, 0, 0, 2))
+
+
+def _brief(diagnosis: Diagnosis, width: int) -> RenderableType:
+    text = Text.assemble((diagnosis.title, "bold"), (f"  [{diagnosis.cause}, {diagnosis.confidence}]", "dim"))
+    said = diagnosis.reason or diagnosis.summary
+    lines: list[RenderableType] = [text, Text(said)]
+    lines += [Text(f"{place(e)}  {shortened(e.text, width)}", style="dim") for e in proofs(diagnosis, 1)]
+    lines += [_fix(f, width) for f in diagnosis.fixes[:1] if diagnosis.role == "hypothesis"]
+    return Padding(Group(*lines), (0, 0, 1, 2))
+
+
+def _ranks(processes: list[Process]) -> RenderableType:
+    table = Table(box=None, padding=(0, 1), header_style="bold", pad_edge=False)
+    for name in ("rank", "host", "state", "group", "enqueued", "completed", "end"):
+        table.add_column(
+            name, justify="right" if name in ("rank", "enqueued", "completed") else "left", overflow="fold"
+        )
+    for process in processes[:MOST_RANKS]:
+        standing = process.groups[0] if process.groups else None
+        table.add_row(
+            str(process.rank),
+            process.host or "",
+            process.state,
+            standing.group if standing else "",
+            _number(standing.last_enqueued if standing else None),
+            _number(standing.last_completed if standing else None),
+            process.end or "",
+        )
+    more = len(processes) - MOST_RANKS
+    body: list[RenderableType] = [table]
+    if more > 0:
+        body.append(Text(f"and {more} more ranks (--format json has them all)", style="dim"))
+    return Padding(Group(*body), (0, 0, 0, 2))
+
+
+def _number(value: int | None) -> str:
+    return "" if value is None else str(value)
+
+
+def _environment(report: Report) -> list[RenderableType]:
+    env = report.job.environment
+    known = [("torch", env.torch), ("NCCL", env.nccl), ("driver", env.driver), ("kernel", env.kernel)]
+    said = [f"{name} {value}" for name, value in known if value] + env.gpus[:2]
+    return [_title("Environment"), Text("  " + ", ".join(said))] if said else []
+
+
+def _passed(judgement: str, reason: str, would_decide: str | None) -> RenderableType:
+    tail = f" (would decide: {would_decide})" if would_decide else ""
+    return Text.assemble((f"  {judgement}: ", "dim"), reason, (tail, "dim"))
+
+
+def _title(text: str) -> RenderableType:
+    return Padding(Rule(Text(text, style="bold"), align="left", style="dim", characters="─"), (1, 0, 0, 0))
