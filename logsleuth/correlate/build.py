@@ -10,7 +10,7 @@ from logsleuth.correlate.ends import with_ends
 from logsleuth.correlate.environment import build_environment
 from logsleuth.correlate.identity import identify
 from logsleuth.correlate.ledger import build_groups
-from logsleuth.model.events import ProcessExit, ProcessMap
+from logsleuth.model.events import Event, NcclWarn, ProcessExit, ProcessMap
 from logsleuth.model.job import JobView, ordered
 from logsleuth.model.scan import SourceScan
 
@@ -23,7 +23,7 @@ def correlate(
     ``hung``: the user says that the job hangs. ``attempt``: the attempt to look at. ``world_size``: the user's word.
     """
     scans = sorted(scans, key=lambda scan: scan.source.name)
-    every = [event for scan in scans for event in scan.events]
+    every = without_generic([event for scan in scans for event in scan.events])
     chosen = split(every, attempt)
     named = [(scan.source.name, scan.source.origin) for scan in scans]
     identities = identify(chosen.events, named)
@@ -46,3 +46,18 @@ def correlate(
         hung=hung,
         notes=identities.notes,
     )
+
+
+def without_generic(events: Sequence[Event]) -> list[Event]:
+    """A NCCL warning that has a pattern of its own is not also told as "some warning"."""
+    specific = {
+        (e.locator.source, e.locator.start)
+        for e in events
+        if not (isinstance(e.fact, NcclWarn) and e.fact.what == "other")
+    }
+    return [
+        e
+        for e in events
+        if not (isinstance(e.fact, NcclWarn) and e.fact.what == "other")
+        or (e.locator.source, e.locator.start) not in specific
+    ]

@@ -9,7 +9,10 @@ from logsleuth.model.job import Environment
 
 
 def build_environment(events: Iterable[Event]) -> Environment:
-    """Distinct values in the order seen; conflicting ones are all kept."""
+    """Distinct values in the order seen; conflicting ones are all kept.
+
+    Where nothing states torch's version, the source lines of its messages do (``torch-build``).
+    """
     values: dict[str, list[str]] = {}
     settings: dict[str, list[str]] = {}
     told_by: dict[str, Event] = {}
@@ -24,6 +27,9 @@ def build_environment(events: Iterable[Event]) -> Environment:
         elif isinstance(fact, NcclError) and fact.version:
             _note(values, "nccl", fact.version)
             told_by.setdefault("nccl", event)
+    if "torch" not in values and "torch-build" in values:
+        values["torch"] = values["torch-build"]
+        told_by["torch"] = told_by["torch-build"]
     return Environment(
         {name: tuple(found) for name, found in values.items()},
         {name: tuple(found) for name, found in settings.items()},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,9 @@ from logsleuth.model.timeline import ProcessTimeline
 
 #: Kinds whose ``group_rank`` is a global rank where nothing better is known: works of the default group.
 _DEFAULT_GROUPS = (None, "0")
+#: vLLM's workers of one tensor-parallel group: ``Worker_TP0``, ``VllmWorker-3``; with data or pipeline parallelism the
+#: name has further parts and is no rank.
+_WORKER = re.compile(r"(?:Worker_TP|VllmWorker-|VllmWorker TP)(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +145,9 @@ def _rank(event: Event, clues: _Clues, ranked_prefixes: bool) -> tuple[int | Non
         return origin.task, f"task {origin.task} of the launcher"
     if origin.local_rank is not None and clues.local_equals_global:
         return origin.local_rank, "local rank, on the only node seen"
+    by_name = _WORKER.fullmatch(origin.actor) if origin.actor else None
+    if by_name is not None:
+        return int(by_name[1]), f"the worker's name, {origin.actor}"
     group_rank = getattr(fact, "group_rank", None)
     if group_rank is not None and _default_group(fact) and not ranked_prefixes:
         return group_rank, "the rank in the message (torch before 2.2 prints no other)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from logsleuth.model.events import CollectiveTimeout, DumpSignal, Event, WatchdogStuck, WorkStatus
+from logsleuth.model.events import CollectiveTimeout, DumpSignal, Event, RecordedGroup, WatchdogStuck, WorkStatus
 from logsleuth.model.job import clock
 from logsleuth.model.timeline import GroupState, ProcessGroup, ProcessTimeline
 
@@ -22,6 +22,7 @@ class _Draft:
 
     guid: str | None = None
     desc: str | None = None
+    members: set[int] = field(default_factory=set)
     states: dict[str, GroupState] = field(default_factory=dict)
 
 
@@ -33,6 +34,7 @@ def build_groups(processes: Sequence[ProcessTimeline], world_size: int | None) -
             draft = drafts.setdefault(key, _Draft())
             draft.guid = draft.guid if draft.guid is not None else guid
             draft.desc = draft.desc or desc
+            draft.members |= _members(state)
             draft.states[process.key] = _merge(draft.states.get(process.key), state)
     _adopt_unnamed(drafts)
     groups = [_group(key, draft, world_size) for key, draft in sorted(drafts.items()) if draft.states]
@@ -51,7 +53,9 @@ def _adopt_unnamed(drafts: dict[str, _Draft]) -> None:
         hosts = [
             draft
             for key, draft in drafts.items()
-            if key != UNNAMED and name not in draft.states and any(_same_work(state, other) for other in draft.states.values())
+            if key != UNNAMED
+            and name not in draft.states
+            and any(_same_work(state, other) for other in draft.states.values())
         ]
         if len(hosts) == 1 and not any(name in draft.states for key, draft in drafts.items() if key != UNNAMED):
             hosts[0].states[name] = unnamed.states.pop(name)
@@ -80,6 +84,8 @@ def _states(process: ProcessTimeline) -> Iterable[tuple[str, GroupState, str | N
             yield _key(named.pg_guid, named.pg_id), state, named.pg_guid, named.pg_desc
         elif isinstance(fact, DumpSignal) and (fact.last_enqueued is not None or fact.last_completed is not None):
             yield _key(fact.pg_guid, fact.pg_id), _from_signal(process, event, fact), fact.pg_guid, fact.pg_desc
+        elif isinstance(fact, RecordedGroup):
+            yield _key(fact.pg_guid, None), _from_dump(process, event, fact), fact.pg_guid, fact.pg_desc
         elif isinstance(fact, WatchdogStuck) and fact.pg_guid is not None:
             state = GroupState(process.key, process.rank, fact.group_rank)
             yield _key(fact.pg_guid, fact.pg_id), state, fact.pg_guid, fact.pg_desc
@@ -135,6 +141,27 @@ def _from_signal(process: ProcessTimeline, event: Event, fact: DumpSignal) -> Gr
     )
 
 
+def _from_dump(process: ProcessTimeline, event: Event, fact: RecordedGroup) -> GroupState:
+    return GroupState(
+        process.key,
+        process.rank,
+        stuck_seq=fact.seq,
+        stuck_op=fact.op,
+        numel_in=fact.numel_in,
+        numel_out=fact.numel_out,
+        timeout_ms=fact.timeout_ms,
+        last_enqueued=fact.last_enqueued,
+        last_started=fact.last_started,
+        last_completed=fact.last_completed,
+        status=event,
+    )
+
+
+def _members(state: GroupState) -> set[int]:
+    fact = state.status.fact if state.status is not None else None
+    return set(fact.members) if isinstance(fact, RecordedGroup) else set()
+
+
 def _merge(old: GroupState | None, new: GroupState) -> GroupState:
     """Two readings of one process in one group: the first work that timed out wins; counters fill the gaps."""
     if old is None:
@@ -167,6 +194,7 @@ def _group(key: str, draft: _Draft, world_size: int | None) -> ProcessGroup:
         guid=draft.guid,
         desc=draft.desc,
         states=states,
+        members=tuple(sorted(draft.members)),
         unnamed=key == UNNAMED,
         ambiguous=any(len(names) > 1 for names in by_group_rank.values()),
     )
@@ -175,6 +203,8 @@ def _group(key: str, draft: _Draft, world_size: int | None) -> ProcessGroup:
 
 def _size(group: ProcessGroup, world_size: int | None) -> int | None:
     """The group's size: the world's for the default group, else what an all-gather's element counts tell."""
+    if group.members:
+        return len(group.members)
     if group.is_world and world_size is not None and not group.unnamed:
         return world_size
     for state in group.states:

@@ -46,6 +46,16 @@ def culprits_of_events(job: JobView, events: Iterable[Event]) -> tuple[Culprit, 
     return tuple(sorted(found.values(), key=lambda c: (c.rank is None, c.rank or 0, c.host or "")))
 
 
+def everybody(job: JobView, ranks: set[int]) -> bool:
+    """Whether all ranks of a job of several are among ``ranks``: then the fault is common to them, and none stands out."""
+    if len(ranks) < 2:
+        return False
+    if job.world_size is not None:
+        return len(ranks) >= job.world_size
+    seen = set(job.coverage.ranks_seen)
+    return len(seen) > 1 and seen <= ranks
+
+
 def evidence(primary: Event, why: str, related: Iterable[tuple[Event, str]] = ()) -> tuple[Evidence, ...]:
     """One primary piece of evidence and related ones, each event once, at most MOST_EVIDENCE."""
     given = [Evidence(primary, why, primary=True)]
@@ -59,9 +69,16 @@ def evidence(primary: Event, why: str, related: Iterable[tuple[Event, str]] = ()
 
 
 def first_of(job: JobView, events: Iterable[Event]) -> list[Event]:
-    """The events that none of the others clearly precedes: the first ones, as far as the clocks can tell."""
+    """The events that none of the others clearly precedes: the first of each process, as far as the clocks can tell."""
     pool = list(events)
-    return [event for event in pool if not any(job.precedes(other, event) for other in pool if other is not event)]
+    return [
+        event for event in pool if not any(job.clearly_precedes(other, event) for other in pool if other is not event)
+    ]
+
+
+def one(rank: int | None) -> str:
+    """``rank 3``, or ``another process`` where its rank is unknown."""
+    return f"rank {rank}" if rank is not None else "another process"
 
 
 def ranks_text(ranks: Iterable[int | None]) -> str:

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from logsleuth.model.events import CollectiveTimeout, Event, ProcessAborted, ProcessExit, SignalSent, WatchdogStuck
+from logsleuth.model.events import (
+    CollectiveTimeout,
+    Event,
+    NcclError,
+    ProcessAborted,
+    ProcessExit,
+    SignalSent,
+    WatchdogStuck,
+)
 from logsleuth.model.job import JobView
 
 #: exit code -> signal, as torchelastic (negative) and shells (128+n) print it.
@@ -35,9 +43,7 @@ def signal_of(fact: ProcessExit) -> str | None:
 def deaths(job: JobView) -> list[tuple[Event, ProcessExit]]:
     """Exits that were not clean and that no launcher caused, in the order told; an abort after a watchdog is left
     out."""
-    aborted = any(True for _ in job.of(CollectiveTimeout, WatchdogStuck)) or any(
-        f.reason in ("timeout", "watchdog-hang") for _, f in job.of(ProcessAborted)
-    )
+    aborted = any(True for _ in job.of(CollectiveTimeout, WatchdogStuck, ProcessAborted, NcclError))
     sent = {fact.pid: event for event, fact in job.of(SignalSent) if fact.pid is not None}
     killed = [e for e, f in job.of(SignalSent) if f.signal == "SIGKILL"]
     found = []

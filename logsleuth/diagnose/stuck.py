@@ -106,6 +106,8 @@ def _work(job: JobView, group: ProcessGroup, waiting: dict[int, set[str]]) -> St
 
 def _missing_members(job: JobView, group: ProcessGroup, inside: set[int]) -> list[int]:
     """Global ranks that belong to the group and are not among those who wait in it."""
+    if group.members:
+        return sorted(set(group.members) - inside)
     if group.is_world:
         heard = {p.rank for p in job.processes if p.rank is not None and (p.own_source or p.events)}
         known = set(range(job.world_size)) if job.world_size is not None else heard | _implied(inside)

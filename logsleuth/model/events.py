@@ -69,16 +69,43 @@ class WorkStatus(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class RecordedGroup(Fact):
+    """Where a rank stands in one group, from its flight-recorder dump. ``members`` are global ranks.
+
+    ``seq``, ``op``, ``state`` (``scheduled`` or ``started``), sizes and ``where`` (innermost frame) belong to the first work that
+    is not completed; ``None`` where everything is. ``p2p``: that work is a send or receive (then ``seq`` counts those).
+    """
+
+    kind: ClassVar[str] = "recorded-group"
+    pg_guid: str | None = None
+    pg_desc: str | None = None
+    members: tuple[int, ...] = ()
+    seq: int | None = None
+    op: str | None = None
+    state: str | None = None
+    p2p: bool = False
+    numel_in: int | None = None
+    numel_out: int | None = None
+    timeout_ms: int | None = None
+    where: str | None = None
+    last_enqueued: int | None = None
+    last_started: int | None = None
+    last_completed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class DumpSignal(Fact):
     """The heartbeat monitor was told to dump. ``last_*`` are those of the DEFAULT group, whichever group timed out.
 
     ``stage``: ``first`` (this process signals), ``observed`` (another rank's signal was seen), ``received``,
-    ``preparing``. ``from_rank`` is the global rank of the first signaller that reached the store.
+    ``preparing``. ``from_rank`` is the global rank of the first signaller that reached the store; ``from_group_rank`` where
+    the text names a rank of the group only.
     """
 
     kind: ClassVar[str] = "dump-signal"
     stage: str | None = None
     from_rank: int | None = None
+    from_group_rank: int | None = None
     local: bool = False
     last_enqueued: int | None = None
     last_completed: int | None = None
@@ -559,7 +586,7 @@ class ProcessMap(Fact):
 
 @dataclass(frozen=True, slots=True)
 class EnvFact(Fact):
-    """``name``: ``torch``, ``nccl``, ``rccl``, ``driver``, ``cuda``, ``cuda-driver``, ``kernel``,
+    """``name``: ``torch``, ``torch-build`` (told by source lines), ``nccl``, ``rccl``, ``driver``, ``cuda``, ``cuda-driver``, ``kernel``,
     ``kernel-minimum``, ``gpu``, ``gpu-count``, ``os``, ``cpu``, ``memory``, ``python``, ``accelerate``,
     ``lightning``, ``deepspeed``, ``backend``, ``plugin``, ``network``, ``bus-id``. ``value`` as printed. ``warned``:
     a library printed it as a warning."""

@@ -11,6 +11,8 @@ from logsleuth.model.scan import Digest, SourceScan
 from logsleuth.model.timeline import GroupState, ProcessGroup, ProcessTimeline
 
 F = TypeVar("F", bound=Fact)
+#: Processes that write to one console at the same time interleave within about this much text.
+INTERLEAVED_BYTES = 32 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,19 @@ class JobView:
         if left is None or right is None or abs(left - right) < 2:
             return None
         return left < right
+
+    def clearly_precedes(self, first: Event, second: Event) -> bool:
+        """Whether ``first`` came so much earlier that buffering and scheduling cannot have swapped two processes' lines.
+
+        Within one process the order of its lines is the order of events.
+        """
+        if self.process(first) is self.process(second):
+            return self.precedes(first, second) is True
+        left, right = clock(first), clock(second)
+        if left is not None and right is not None:
+            return right - left >= 2
+        apart = second.locator.start - first.locator.start
+        return first.locator.source == second.locator.source and apart > INTERLEAVED_BYTES
 
     def went_on(self, event: Event) -> bool:
         """Whether progress or a good end was printed after ``event`` in its source."""

@@ -12,15 +12,20 @@ from rich.table import Table
 from rich.text import Text
 
 from logsleuth.report.schema import Diagnosis, Fix, Process, Report
-from logsleuth.report.words import OWNERS, RETRIES, culprits_line, headline, place, proofs, shortened
+from logsleuth.report.words import OWNERS, RETRIES, culprits_line, headline, near_place, proofs, shortened
 
-_VERDICT = {"failure": ("FAILURE", "bold white on red"), "no-failure": ("NO FAILURE", "bold black on green"), "inconclusive": ("INCONCLUSIVE", "bold black on yellow")}  # fmt: skip
+_VERDICT = {
+    "failure": ("FAILURE", "bold white on red"),
+    "no-failure": ("NO FAILURE", "bold black on green"),
+    "inconclusive": ("INCONCLUSIVE", "bold black on yellow"),
+}
 _CONFIDENCE = {"high": "green", "medium": "yellow", "low": "magenta"}
 #: Without a terminal nobody wraps for us; 100 columns read well in CI logs and mails.
 PIPED_WIDTH = 100
 NARROWEST = 60
 MOST_RANKS = 32
 MOST_NOTES = 12
+MOST_COLLECTS = 3
 
 
 def render_terminal(report: Report, *, color: bool, width: int | None = None, verbose: bool = False) -> str:
@@ -38,7 +43,7 @@ def render_terminal(report: Report, *, color: bool, width: int | None = None, ve
         legacy_windows=False,
     )
     for part in _parts(report, console.width, verbose):
-        console.print(part)
+        console.print(part, crop=False)
     text = out.getvalue()
     return "\n".join(line.rstrip() for line in text.split("\n"))
 
@@ -56,12 +61,10 @@ def _parts(report: Report, width: int, verbose: bool) -> list[RenderableType]:
     hypotheses = [d for d in report.diagnoses if d.role == "hypothesis"]
     others = [d for d in report.diagnoses if d.role in ("contributing", "fallout")]
     if hypotheses:
-        parts += [_title("Other possibilities"), *(_brief(d, width) for d in hypotheses)]
-    collects = [f for d in report.root_causes[:1] for f in d.fixes if f.kind == "collect"]
-    if collects:
-        parts += [_title("Collect next time"), *(_fix(f, width) for f in collects)]
+        parts += [_title("Other possibilities"), *(line for d in hypotheses for line in _brief(d, width))]
+    parts += _collect(report)
     if others:
-        parts += [_title("Also seen"), *(_brief(d, width) for d in others)]
+        parts += [_title("Also seen"), *(line for d in others for line in _brief(d, width))]
     ranks = [p for p in report.job.processes if p.rank is not None]
     if len(ranks) > 1:
         parts += [_title("Ranks"), _ranks(ranks)]
@@ -84,6 +87,30 @@ def _parts(report: Report, width: int, verbose: bool) -> list[RenderableType]:
             *(_passed(p.judgement, p.reason, p.would_decide) for p in report.passed),
         ]
     return parts
+
+
+def _collect(report: Report) -> list[RenderableType]:
+    """What to gather next time: the first few; ``explain`` has them all."""
+    root = next(iter(report.root_causes), None)
+    if root is None:
+        return []
+    shown = {id(f) for f in _leading(root)}
+    collects = [f for f in root.fixes if f.kind == "collect" and id(f) not in shown]
+    parts: list[RenderableType] = [_title("Collect next time")] if collects else []
+    parts += [line for f in collects[:MOST_COLLECTS] for line in _fix(f)]
+    if len(collects) > MOST_COLLECTS:
+        more = len(collects) - MOST_COLLECTS
+        parts.append(Text(f"  {more} more: logsleuth explain {root.cause}", style="dim"))
+    return parts
+
+
+def _leading(root: Diagnosis) -> list[Fix]:
+    """The one thing to do first."""
+    for kind in ("fix", "workaround", "collect"):
+        chosen = [f for f in root.fixes if f.kind == kind]
+        if chosen:
+            return chosen[:1]
+    return []
 
 
 def _first_screen(report: Report, width: int) -> list[RenderableType]:
@@ -118,56 +145,54 @@ def _answer(root: Diagnosis, width: int) -> list[RenderableType]:
     facts.add_row("Sure?", Text(f"{root.confidence} confidence", style=_CONFIDENCE[root.confidence]))
     facts.add_row("Owner", Text(f"{OWNERS[root.owner]}; {RETRIES[root.retry]}"))
     parts: list[RenderableType] = [facts]
-    repairs = [f for f in root.fixes if f.kind == "fix"]
-    around = [f for f in root.fixes if f.kind == "workaround"]
-    collects = [f for f in root.fixes if f.kind == "collect"]
-    first = repairs[:1] or around[:1] or collects[:1]
+    first = _leading(root)
+    rest = [f for f in root.fixes if f.kind != "collect" and f not in first]
     if first:
-        parts += [Text(), Text("Fix" if first[0].kind == "fix" else "Do", style="bold"), _fix(first[0], width)]
+        parts += [Text(), Text("Fix" if first[0].kind == "fix" else "Do", style="bold"), *_fix(first[0])]
     if root.evidence:
         parts += [Text(), Text("Proof", style="bold")]
         for item in proofs(root):
-            parts.append(Text.assemble(("  " + place(item), "cyan"), "  ", (item.why, "")))
-            parts.append(Text("    " + shortened(item.text, 2 * width - 8), style="dim"))
-    rest = [f for f in repairs + around if f not in first]
+            parts.append(Text.assemble(("  " + near_place(item), "cyan"), "  ", (item.why, "")))
+            parts.append(Text("    " + shortened(item.text, width - 4), style="dim"))
     if rest:
-        parts += [_title("More that helps"), *(_fix(f, width) for f in rest)]
+        parts += [_title("More that helps"), *(line for f in rest for line in _fix(f))]
     return parts
 
 
-def _fix(fix: Fix, width: int) -> RenderableType:
-    lines: list[RenderableType] = []
-    title = Text(f"{fix.title}", style="bold")
+def _fix(fix: Fix) -> list[RenderableType]:
+    """A fix as indented lines; commands stay whole, however long, so that they can be copied."""
+    title = Text(fix.title, style="bold")
     if fix.kind == "workaround":
         title.append("  (workaround)", style="yellow")
     if fix.applies_to:
         title.append(f"  ({fix.applies_to})", style="dim")
-    lines.append(title)
+    lines: list[RenderableType] = [_indented(title)]
     for step in fix.steps:
-        lines.append(Text(f"- {step.text}"))
-        if step.command:
-            lines += [
-                Text(f"    {line}", style="green", no_wrap=True, overflow="ignore")
-                for line in step.command.splitlines()
-            ]
-    lines += [
-        Text(f"    export {name}={value}", style="green", no_wrap=True, overflow="ignore")
-        for name, value in fix.env.items()
-    ]
-    if fix.risk:
-        lines.append(Text(f"Risk: {fix.risk}", style="dim"))
-    if fix.verify:
-        lines.append(Text(f"Verify: {fix.verify}", style="dim"))
-    return Padding(Group(*lines), (0, 0, 0, 2))
+        lines.append(_indented(Text(f"- {step.text}")))
+        lines += [_command(line) for line in (step.command or "").splitlines()]
+    lines += [_command(f"export {name}={value}") for name, value in fix.env.items()]
+    for word, text in (("Risk", fix.risk), ("Verify", fix.verify)):
+        if text:
+            lines.append(_indented(Text(f"{word}: {text}", style="dim")))
+    return lines
 
 
-def _brief(diagnosis: Diagnosis, width: int) -> RenderableType:
-    text = Text.assemble((diagnosis.title, "bold"), (f"  [{diagnosis.cause}, {diagnosis.confidence}]", "dim"))
-    said = diagnosis.reason or diagnosis.summary
-    lines: list[RenderableType] = [text, Text(said)]
-    lines += [Text(f"{place(e)}  {shortened(e.text, width)}", style="dim") for e in proofs(diagnosis, 1)]
-    lines += [_fix(f, width) for f in diagnosis.fixes[:1] if diagnosis.role == "hypothesis"]
-    return Padding(Group(*lines), (0, 0, 1, 2))
+def _indented(text: Text) -> RenderableType:
+    return Padding(text, (0, 0, 0, 2))
+
+
+def _command(line: str) -> RenderableType:
+    """In a group, because ``Console.print`` forgets ``no_wrap`` of a bare text."""
+    return Group(Text(f"      {line}", style="green", no_wrap=True, overflow="ignore"))
+
+
+def _brief(diagnosis: Diagnosis, width: int) -> list[RenderableType]:
+    title = Text.assemble((diagnosis.title, "bold"), (f"  [{diagnosis.cause}, {diagnosis.confidence}]", "dim"))
+    lines = [_indented(title), _indented(Text(diagnosis.reason or diagnosis.summary))]
+    if diagnosis.role != "hypothesis":
+        for item in proofs(diagnosis, 1):
+            lines.append(_indented(Text(f"{near_place(item)}  {shortened(item.text, width - 44)}", style="dim")))
+    return lines
 
 
 def _ranks(processes: list[Process]) -> RenderableType:

@@ -20,6 +20,8 @@ RETRIES = {
     "unknown": "whether a retry helps is unknown",
 }
 ROOT_PROOFS = 3
+#: A longer path is shortened on the terminal; JSON always has it whole.
+LONGEST_PLACE = 40
 
 
 def headline(report: Report) -> str:
@@ -66,6 +68,12 @@ def place(item: Evidence) -> str:
     if item.line is not None:
         return f"{item.source}:{item.line}"
     return f"{item.source} {item.locator}" if item.locator else item.source
+
+
+def near_place(item: Evidence) -> str:
+    """Like ``place`` with at most the last three parts of a long path, for narrow screens."""
+    parts = place(item).split("/")
+    return "/".join(parts) if len(parts) <= 3 or len(place(item)) <= LONGEST_PLACE else "/".join(["…", *parts[-2:]])
 
 
 def proofs(diagnosis: Diagnosis, most: int = ROOT_PROOFS) -> Sequence[Evidence]:

@@ -6,7 +6,7 @@ collective operation timeout: WorkNCCL(SeqNum=3, OpType=ALLREDUCE, ...
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from logsleuth.scan.lines import Piece, next_line, previous_line
@@ -19,34 +19,48 @@ LINES_AFTER = 3
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """``text`` to try; ``head`` are the prefixes of the line before, where the message begins there."""
+    """``text`` to try; the hit's own part is ``text[own_start:own_end]``, and only a match that touches it counts.
+
+    ``head`` are the prefixes of the line before, where the message begins there.
+    """
 
     text: str
+    own_start: int
+    own_end: int
     head: Prefixed | None
 
 
 def joined(window: Window, piece: Piece, text: str, *, with_previous: bool) -> Iterator[Joined]:
     """``text`` (of ``piece``) with the lines after it, then with the one before; without and with a blank in between.
 
-    A word may be broken in the middle, so the form without a blank comes first.
+    A word may be broken in the middle, so the form without a blank comes first. A line that begins a message of its own
+    (a rank or logger prefix of another origin) is not joined.
     """
     after: list[str] = []
     line = piece
+    key = read_prefix(text).key
     for _ in range(LINES_AFTER):
         following = next_line(window.data, line.end)
         if following is None:
             break
+        prefixed = read_prefix(following.text)
+        if prefixed.key not in ("", key):
+            break
         line = following
-        after.append(read_prefix(line.text).text.strip())
-    yield from _combinations([text.rstrip()], after, None)
+        after.append(prefixed.text.strip())
+    yield from _combinations([], text.rstrip(), after, None)
     before = previous_line(window.data, piece.start) if with_previous else None
-    if before is not None:
-        lead = split_segments(before.text)[-1][1].rstrip()
-        yield from _combinations([lead, read_prefix(text).text.strip()], ["", *after], read_prefix(lead))
+    if before is None:
+        return
+    lead = split_segments(before.text)[-1][1].rstrip()
+    head = read_prefix(lead)
+    if key in ("", head.key):
+        yield from _combinations([lead], read_prefix(text).text.strip(), ["", *after], head)
 
 
-def _combinations(base: list[str], after: list[str], head: Prefixed | None) -> Iterator[Joined]:
+def _combinations(lead: Sequence[str], own: str, after: Sequence[str], head: Prefixed | None) -> Iterator[Joined]:
     for count in range(1, len(after) + 1):
-        parts = [*base, *(part for part in after[:count] if part)]
+        tail = [part for part in after[:count] if part]
         for blank in ("", " "):
-            yield Joined(blank.join(parts), head)
+            start = len(blank.join(lead)) + len(blank) if lead else 0
+            yield Joined(blank.join([*lead, own, *tail]), start, start + len(own), head)

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from logsleuth.catalog.spec import Catalog
-from logsleuth.diagnose.blame import culprits_of_ranks, evidence
+from logsleuth.diagnose.blame import culprits_of_ranks, evidence, one
 from logsleuth.diagnose.stuck import P2P_OPS, stuck_works
 from logsleuth.model.diagnosis import Finding, Passed
 from logsleuth.model.events import CollectiveMismatch, StepOrder
@@ -72,16 +72,16 @@ def _ledger(job: JobView) -> Iterator[Finding]:
                 continue
             shown = [s for s in states if s.process in ops and s.timeout is not None]
             odd = minority({s.rank: s.stuck_op for s in shown if s.rank is not None and s.stuck_op})
-            said = " and ".join(f"rank {s.rank} in {s.stuck_op}" for s in _one_per_op(shown))
+            said = " and ".join(f"{one(s.rank)} in {s.stuck_op}" for s in _one_per_op(shown))
             yield Finding(
                 CAUSE,
                 CAUSE,
                 "medium",
                 evidence(
                     shown[0].timeout,  # type: ignore[arg-type]
-                    f"rank {shown[0].rank} waits in {shown[0].stuck_op}, work {seq} of {group.label}",
+                    f"{one(shown[0].rank)} waits in {shown[0].stuck_op}, work {seq} of {group.label}",
                     [
-                        (s.timeout, f"rank {s.rank} waits in {s.stuck_op}, the same work")
+                        (s.timeout, f"{one(s.rank)} waits in {s.stuck_op}, the same work")
                         for s in shown[1:]
                         if s.timeout
                     ],

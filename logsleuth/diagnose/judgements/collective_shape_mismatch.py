@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from logsleuth.catalog.spec import Catalog
-from logsleuth.diagnose.blame import culprits_of_events, culprits_of_ranks, evidence
+from logsleuth.diagnose.blame import culprits_of_events, culprits_of_ranks, evidence, one
 from logsleuth.diagnose.judgements.collective_order_mismatch import SMALLEST_UNNAMED_SEQ, by_seq, minority
 from logsleuth.model.diagnosis import Finding, Passed
 from logsleuth.model.events import CollectiveMismatch, SizeMismatch
@@ -86,12 +86,12 @@ def _ledger(job: JobView) -> Iterator[Finding]:
                 "medium",
                 evidence(
                     first.timeout,  # type: ignore[arg-type]
-                    f"rank {first.rank} brings {first.numel_in} elements to work {seq}",
-                    [(s.timeout, f"rank {s.rank} brings {s.numel_in}") for s in sized[1:] if s.timeout],
+                    f"{one(first.rank)} brings {first.numel_in} elements to work {seq}",
+                    [(s.timeout, f"{one(s.rank)} brings {s.numel_in}") for s in sized[1:] if s.timeout],
                 ),
                 culprits_of_ranks(job, odd, "the only one with another size"),
-                summary=f"At work {seq} of {group.label} ({first.stuck_op}) rank {first.rank} brings {first.numel_in} elements "
-                f"and rank {second.rank} {second.numel_in}; they must be equal.",
+                summary=f"At work {seq} of {group.label} ({first.stuck_op}) {one(first.rank)} brings {first.numel_in} elements "
+                f"and {one(second.rank)} {second.numel_in}; they must be equal.",
                 facts={"op": first.stuck_op, "seq": seq, "group": group.label},
             )
             return

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from logsleuth.catalog.spec import Catalog
-from logsleuth.diagnose.blame import evidence, ranks_text
+from logsleuth.diagnose.blame import evidence, one, ranks_text
 from logsleuth.diagnose.judgements.rank_missing_collective import work_facts
 from logsleuth.diagnose.stuck import StuckWork, stuck_works
 from logsleuth.model.diagnosis import Finding, Passed
@@ -33,7 +33,7 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
                 work.first.evidence,  # type: ignore[arg-type]
                 f"{work.op or 'a collective'} did not finish in time",
                 [
-                    (w.evidence, f"rank {w.rank} waited as well")
+                    (w.evidence, f"{one(w.rank)} waited as well")
                     for w in work.waiters
                     if w is not work.first and w.evidence
                 ],

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from logsleuth.catalog.spec import Catalog
-from logsleuth.diagnose.blame import evidence, ranks_text
+from logsleuth.diagnose.blame import evidence, one, ranks_text
 from logsleuth.diagnose.early import early_hang
 from logsleuth.diagnose.judgements.rank_missing_collective import work_facts
 from logsleuth.model.diagnosis import Finding, Passed
@@ -51,7 +51,7 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
         evidence(
             hang.event,
             f"{work.op or 'a collective'}, work {work.seq}, never completed",
-            [(w.evidence, f"nor on rank {w.rank}") for w in work.waiters[1:] if w.evidence is not None],
+            [(w.evidence, f"nor on {one(w.rank)}") for w in work.waiters[1:] if w.evidence is not None],
         ),
         summary=f"{waiting[:1].upper()}{waiting[1:]} waited in {work.op or 'a collective'}, work {work.seq} of {work.group.label}: "
         "the first collectives never completed, and the logs do not say why.",

@@ -14,7 +14,7 @@ from logsleuth.catalog.spec import Catalog
 from logsleuth.diagnose.blame import culprits_of_ranks, evidence, ranks_text
 from logsleuth.diagnose.judgements.process_died_unexplained import one_node
 from logsleuth.model.diagnosis import Finding, Passed
-from logsleuth.model.events import Event, MonitoredBarrier, NcclError, NcclWarn, PeerLost
+from logsleuth.model.events import CommInit, Event, MonitoredBarrier, NcclError, NcclWarn, PeerLost, RunEnd
 from logsleuth.model.job import JobView
 
 CAUSE = "peer-lost-unexplained"
@@ -25,7 +25,7 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
     lost += [e for e, _ in job.of(NcclWarn, what="peer-closed")]
     lost += [e for e, f in job.of(NcclError) if f.result == "ncclRemoteError" and not f.aborted]
     lost += [e for e, _ in job.of(MonitoredBarrier, statement="victim")]
-    lost = [e for e in lost if e.role != "benign" and not job.went_on(e)]
+    lost = [e for e in lost if (e.role != "benign" or _abrupt(job)) and not job.went_on(e)]
     if not lost:
         yield Passed(CAUSE, "no lost connection was reported")
         return
@@ -42,6 +42,12 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
         summary=f"The connection to {who}{at} was lost; why it went away is not in these logs.",
         facts={"peer": peer},
     )
+
+
+def _abrupt(job: JobView) -> bool:
+    """Whether nothing shows an orderly end, so that lines which a normal shutdown also prints mean a loss."""
+    ended = any(True for _ in job.of(RunEnd)) or any(True for _ in job.of(CommInit, stage=("destroy", "abort")))
+    return not ended
 
 
 def _named(job: JobView) -> list[int]:

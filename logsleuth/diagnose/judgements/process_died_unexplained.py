@@ -16,7 +16,7 @@ from logsleuth.catalog.spec import Catalog
 from logsleuth.diagnose.blame import culprit_of, evidence, ranks_text
 from logsleuth.diagnose.exits import first_deaths, signal_of
 from logsleuth.model.diagnosis import Culprit, Finding, Passed
-from logsleuth.model.events import Event, ProcessExit
+from logsleuth.model.events import AttemptStart, Event, ProcessExit
 from logsleuth.model.job import JobView
 
 CAUSE = "process-died-unexplained"
@@ -108,4 +108,4 @@ def one_node(job: JobView) -> bool:
 
 def _one_task_per_node(job: JobView) -> bool:
     """Slurm tasks that each run a launcher are nodes and not ranks."""
-    return any(p.role == "agent" for p in job.processes)
+    return any(True for _ in job.of(AttemptStart)) or any(True for _ in job.of(ProcessExit, by="torchelastic"))

@@ -13,9 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from logsleuth.catalog.spec import Catalog
-from logsleuth.diagnose.blame import culprits_of_events, evidence, first_of, ranks_text
+from logsleuth.diagnose.blame import culprits_of_events, everybody, evidence, first_of, ranks_text
 from logsleuth.diagnose.exceptions import program_exceptions
-from logsleuth.model.diagnosis import Finding, Passed
+from logsleuth.diagnose.exits import first_deaths, signal_of
+from logsleuth.diagnose.judgements.process_died_unexplained import died
+from logsleuth.model.diagnosis import Culprit, Finding, Passed
 from logsleuth.model.events import CollectiveTimeout, Event, PythonException
 from logsleuth.model.job import JobView
 
@@ -41,15 +43,15 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
         if (f.type, f.where) == (fact.type, fact.where) or (f.type, f.message) == (fact.type, fact.message)
     ]
     ranks = {rank for e in alike if (rank := job.rank(e)) is not None}
-    everybody = _everybody(job, ranks)
-    culprits = () if everybody else culprits_of_events(job, alike)
+    common = everybody(job, ranks)
+    culprits = () if common else culprits_of_events(job, alike) or _by_exit(job)
     message = f": {fact.message}" if fact.message else ""
-    who = "Every rank" if everybody else ranks_text(ranks) or "A process"
+    who = "Every rank" if common else ranks_text(c.rank for c in culprits) or "A process"
     place = f" at {fact.where}" if fact.where else ""
     yield Finding(
         CAUSE,
         CAUSE,
-        "high" if ranks and not fact.bare and not everybody and len(ranks) == 1 and not timeouts else "medium",
+        "high" if len(ranks) == 1 and not fact.bare and not timeouts else "medium",
         evidence(
             event, f"raised {'first' if len(raised) > 1 else 'here'}{place}", [(e, "raised alike") for e in alike]
         ),
@@ -60,10 +62,11 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
     )
 
 
-def _everybody(job: JobView, ranks: set[int]) -> bool:
-    """Whether all ranks of a job of several raised alike: then the fault is common to them."""
-    world = job.world_size or len(job.coverage.ranks_seen)
-    return len(ranks) > 1 and len(ranks) >= world
+def _by_exit(job: JobView) -> tuple[Culprit, ...]:
+    """The one process that a launcher saw end with an exit code, where the exception's line does not tell its rank."""
+    dead = [(e, f) for e, f in first_deaths(job) if signal_of(f) is None]
+    culprits = died(job, dead)
+    return culprits if len(culprits) == 1 else ()
 
 
 def _chained(raised: list[tuple[Event, PythonException]], first: Event) -> Iterator[Event]:

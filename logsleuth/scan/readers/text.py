@@ -136,11 +136,19 @@ class _TextScan:
         self, window: Window, piece: Piece, pattern: PatternSpec, text: str, plain: list[Extract]
     ) -> tuple[list[Extract], Prefixed | None] | None:
         """The pattern on the line joined with its neighbours; it must read more than ``plain`` to be preferred."""
-        if self._joins[pattern.id] > JOIN_BUDGET or (len(text) < SHORTEST_WRAPPED and not plain):
+        if (
+            pattern.keep != "all"
+            or self._joins[pattern.id] > JOIN_BUDGET
+            or (len(text) < SHORTEST_WRAPPED and not plain)
+        ):
             return None
         for candidate in joined(window, piece, text, with_previous=not plain):
-            extracts = extract_all(pattern, candidate.text)
-            if extracts and (not plain or _filled(extracts[-1].fact) > _filled(plain[-1].fact)):
+            extracts = [
+                found
+                for found in extract_all(pattern, candidate.text)
+                if found.start < candidate.own_end and found.end > candidate.own_start
+            ]
+            if extracts and (not plain or (len(extracts) == len(plain) and _filled(extracts) > _filled(plain))):
                 return extracts, candidate.head
         self._joins[pattern.id] += 1
         return None
@@ -243,6 +251,7 @@ class _TextScan:
         return replace(event, count=total) if total > max(event.count, READ_OF_COUNTED) else event
 
 
-def _filled(fact: Fact) -> int:
-    """How many fields a fact has read."""
-    return sum(getattr(fact, name) not in (None, (), False) for name in fact.__dataclass_fields__)
+def _filled(extracts: Iterable[Extract]) -> int:
+    """How many fields were read."""
+    values = (getattr(e.fact, name) for e in extracts for name in e.fact.__dataclass_fields__)
+    return sum(value is not None and value is not False and value != () for value in values)
