@@ -11,6 +11,7 @@ import typer
 from logsleuth import __version__
 from logsleuth.cli.action import action
 from logsleuth.cli.analyze import analyze, stdin
+from logsleuth.cli.events import events
 from logsleuth.cli.exits import Exit
 from logsleuth.cli.explain import explain
 from logsleuth.cli.patterns import patterns_app
@@ -27,6 +28,7 @@ app = typer.Typer(
 app.command()(analyze)
 app.command()(stdin)
 app.command()(explain)
+app.command()(events)
 app.command()(action)
 app.add_typer(patterns_app, name="patterns")
 

@@ -26,7 +26,8 @@ def correlate(
     every = without_generic([event for scan in scans for event in scan.events])
     chosen = split(every, attempt)
     named = [(scan.source.name, scan.source.origin) for scan in scans]
-    identities = identify(chosen.events, named)
+    heard = [tail.origin for scan in scans for tail in scan.digest.tails]
+    identities = identify(chosen.events, named, heard)
     pids = {
         fact.pid: fact.rank
         for event in chosen.events

@@ -17,7 +17,7 @@ def build_coverage(
     ranks = sorted({p.rank for p in processes if p.rank is not None})
     if size is not None and ranks and ranks[-1] >= size:
         size, known_by = None, None
-    seen = tuple(sorted({p.rank for p in processes if p.rank is not None and p.events}))
+    seen = tuple(sorted({p.rank for p in processes if p.rank is not None and (p.events or not p.own_source)}))
     silent = tuple(rank for rank in ranks if rank not in seen)
     missing = tuple(rank for rank in range(size) if rank not in ranks) if size is not None and size <= 100_000 else ()
     return Coverage(
@@ -39,7 +39,7 @@ def _world_size(events: Iterable[Event]) -> tuple[int | None, str | None]:
         fact = event.fact
         if isinstance(fact, ProcessMap | InitStage) and fact.world_size:
             said.append(fact.world_size)
-        elif isinstance(fact, Rendezvous | StoreError) and fact.expected:
+        elif isinstance(fact, Rendezvous | StoreError) and fact.expected and event.origin.role != "agent":
             said.append(fact.expected)
         elif isinstance(fact, CommInit) and fact.nranks:
             comms.append(fact.nranks)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from logsleuth.model.events import CommInit, Event, InitStage, ProcessExit, ProcessMap
+from logsleuth.model.events import CommInit, Event, InitStage, ProcessExit, ProcessMap, Transport
 from logsleuth.model.origin import Origin
 from logsleuth.model.timeline import ProcessTimeline
 
@@ -36,8 +36,13 @@ class _Clues:
     nnodes: int | None = None
 
 
-def identify(events: Sequence[Event], named: Iterable[tuple[str, Origin]] = ()) -> Identities:
-    """Group ``events`` by process. ``named``: (source id, origin of its path), so that silent ranks are seen too."""
+def identify(
+    events: Sequence[Event], named: Iterable[tuple[str, Origin]] = (), heard: Iterable[Origin] = ()
+) -> Identities:
+    """Group ``events`` by process.
+
+    ``named``: (source, origin of its path) and ``heard``: origins of ordinary lines, so that ranks without events are seen.
+    """
     clues = _clues(events)
     ranked_prefixes = any(
         e.origin.rank is not None and e.origin.how("rank") in ("prefix", "option", "path") for e in events
@@ -57,6 +62,12 @@ def identify(events: Sequence[Event], named: Iterable[tuple[str, Origin]] = ()) 
             grouped[f"rank {origin.rank}"] = []
             origins[f"rank {origin.rank}"] = origin
             known_by[f"rank {origin.rank}"] = f"the name of {source}"
+    for origin in heard:
+        rank = origin.rank if origin.rank is not None else origin.task
+        if rank is not None and f"rank {rank}" not in grouped:
+            grouped[f"rank {rank}"] = []
+            origins[f"rank {rank}"] = origin
+            known_by[f"rank {rank}"] = "the line's prefix"
     own = {origin.rank for _, origin in named if origin.rank is not None}
     ordered_keys = sorted(grouped)
     processes = tuple(_timeline(key, tuple(grouped[key]), origins[key], known_by.get(key), own) for key in ordered_keys)
@@ -69,6 +80,7 @@ def _clues(events: Sequence[Event]) -> _Clues:
     world = _world_of_communicators(events)
     pairs: Counter[bool] = Counter()
     hosts: set[str] = set()
+    senders: dict[tuple[str | None, int], set[int]] = {}
     local_worlds: set[int] = set()
     stated_world: set[int] = set()
     for event in events:
@@ -93,6 +105,9 @@ def _clues(events: Sequence[Event]) -> _Clues:
                 clues.rank_of_pid[fact.host, fact.pid] = fact.rank
             if fact.local_rank is not None:
                 pairs[fact.rank == fact.local_rank] += 1
+        elif isinstance(fact, Transport) and origin.pid is not None and not (fact.via or "").startswith("NET"):
+            if fact.from_rank is not None:
+                senders.setdefault((origin.host, origin.pid), set()).add(fact.from_rank)
         elif (
             isinstance(fact, CommInit)
             and origin.pid is not None
@@ -109,6 +124,9 @@ def _clues(events: Sequence[Event]) -> _Clues:
             pairs[origin.local_rank == group_rank] += 1
         if origin.host is not None:
             hosts.add(origin.host)
+    for process, ranks in senders.items():
+        if len(ranks) == 1 and len(senders) > 1:
+            clues.rank_of_pid.setdefault(process, next(iter(ranks)))
     clues.local_equals_global = not pairs[False] and (
         pairs[True] > 0
         or clues.nnodes == 1

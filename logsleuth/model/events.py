@@ -403,7 +403,7 @@ class KernelMessage(Fact):
 class NcclWarn(Fact):
     """A ``NCCL WARN`` line (or the same text after ``Last error:``). ``what`` is our word where a cause needs one:
     ``duplicate-gpu``, ``version-mismatch``, ``no-interface``, ``ib-completion``, ``ib-async-event``, ``ib-call``,
-    ``connect-failed``, ``peer-closed``, ``wrong-magic``, ``truncated``, ``collective-mismatch``, ``shm``, ``p2p``,
+    ``connect-failed``, ``peer-closed``, ``nvlink`` (P2P is off between GPUs that NVLink connects), ``wrong-magic``, ``truncated``, ``collective-mismatch``, ``shm``, ``p2p``,
     ``nvls``, ``topology``, ``plugin``, ``proxy``, ``invalid-rank``, ``rank-count``, ``cuda``, ``limit``, ``gdr``,
     ``setting``, ``memory``, ``usage``, ``other``. ``status`` is an ibv_wc_status or errno number. ``rank`` and
     ``other_rank`` are communicator ranks."""
@@ -586,7 +586,7 @@ class ProcessMap(Fact):
 
 @dataclass(frozen=True, slots=True)
 class EnvFact(Fact):
-    """``name``: ``torch``, ``torch-build`` (told by source lines), ``nccl``, ``rccl``, ``driver``, ``cuda``, ``cuda-driver``, ``kernel``,
+    """``name``: ``torch``, ``torch-build`` (told by source lines), ``nccl``, ``rccl``, ``rocm``, ``driver``, ``cuda``, ``cuda-driver``, ``kernel``,
     ``kernel-minimum``, ``gpu``, ``gpu-count``, ``os``, ``cpu``, ``memory``, ``python``, ``accelerate``,
     ``lightning``, ``deepspeed``, ``backend``, ``plugin``, ``network``, ``bus-id``. ``value`` as printed. ``warned``:
     a library printed it as a warning."""

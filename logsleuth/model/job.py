@@ -13,6 +13,8 @@ from logsleuth.model.timeline import GroupState, ProcessGroup, ProcessTimeline
 F = TypeVar("F", bound=Fact)
 #: Processes that write to one console at the same time interleave within about this much text.
 INTERLEAVED_BYTES = 32 * 1024
+_WENT_ON = frozenset({"progress", "run-end"})
+_LATER_STAGES = _WENT_ON | {"comm-init", "init-stage", "transport", "collective-timeout", "host-work", "barrier-device"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +128,13 @@ class JobView:
         return first.locator.source == second.locator.source and apart > INTERLEAVED_BYTES
 
     def went_on(self, event: Event) -> bool:
-        """Whether progress or a good end was printed after ``event`` in its source."""
+        """Whether progress or a good end was printed after ``event`` in its source.
+
+        Trouble on the way in is also over when a later stage was reached.
+        """
+        later = _LATER_STAGES if event.kind in ("rendezvous", "store-error") else _WENT_ON
         return any(
-            other.kind in ("progress", "run-end")
+            other.kind in later
             and other.locator.source == event.locator.source
             and other.locator.start > event.locator.end
             for other in self.events

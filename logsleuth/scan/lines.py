@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from logsleuth.model.origin import Origin
 from logsleuth.scan.extract import LONGEST_TEXT
 from logsleuth.sources.blocks import Window
 from logsleuth.sources.prefixes import Prefixed, read_prefix
@@ -12,7 +13,7 @@ from logsleuth.sources.prefixes import Prefixed, read_prefix
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a physical line without carriage returns; ``start``/``end`` are offsets in the window's data."""
+    """A physical line, or a part of a very long one; ``start``/``end`` are offsets in the window's data."""
 
     start: int
     end: int
@@ -20,14 +21,17 @@ class Piece:
 
 
 def piece_at(data: bytes, at: int) -> Piece:
-    """The piece around offset ``at``: bounded by line ends, carriage returns, and LONGEST_TEXT on either side."""
+    """The physical line around offset ``at``; of a line longer than LONGEST_TEXT the part between carriage returns."""
     floor = max(0, at - LONGEST_TEXT)
-    start = max(data.rfind(b"\n", floor, at), data.rfind(b"\r", floor, at)) + 1 or floor
-    line_end = data.find(b"\n", at, at + LONGEST_TEXT)
-    line_end = min(len(data), at + LONGEST_TEXT) if line_end < 0 else line_end
-    return_at = data.find(b"\r", at, line_end)
-    end = line_end if return_at < 0 else return_at
-    return Piece(start, end, data[start:end].decode("utf-8", "replace"))
+    start = data.rfind(b"\n", floor, at) + 1 or floor
+    end = data.find(b"\n", at, start + LONGEST_TEXT)
+    if end < 0 and start + LONGEST_TEXT < len(data):
+        start = max(start, data.rfind(b"\r", floor, at) + 1)
+        limit = min(len(data), at + LONGEST_TEXT)
+        stops = [stop for stop in (data.find(b"\n", at, limit), data.find(b"\r", at, limit)) if stop >= 0]
+        end = min(stops, default=limit)
+    end = len(data) if end < 0 else end
+    return Piece(start, end, data[start:end].decode("utf-8", "replace").rstrip("\r"))
 
 
 def next_line(data: bytes, end: int) -> Piece | None:
@@ -77,4 +81,12 @@ def _same_origin(text: str, raw_prefix: str | None, head: Prefixed) -> str | Non
     if not head.key and (not text or text[0].isspace()):
         return text
     prefixed = read_prefix(text)
-    return prefixed.text if prefixed.key == head.key else None
+    return prefixed.text if prefixed.key == head.key and not _differ(prefixed.origin, head.origin) else None
+
+
+def _differ(one: Origin, other: Origin) -> bool:
+    """Whether two lines are known to come from different processes: a C++ header is no part of the key."""
+    return any(
+        None not in (left, right) and left != right
+        for left, right in ((one.rank, other.rank), (one.pid, other.pid), (one.local_rank, other.local_rank))
+    )

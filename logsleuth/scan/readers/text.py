@@ -100,15 +100,21 @@ class _TextScan:
             yield piece, list(announced.values())
 
     def _read(self, window: Window, piece: Piece, patterns: Iterable[PatternSpec]) -> None:
-        segments = [(text, read_prefix(text)) for _, text in split_segments(piece.text)]
+        segments = [text for _, text in split_segments(piece.text)]
+        prefixes: dict[int, Prefixed] = {}
         read_any = False
         for pattern in patterns:
             if pattern.keep == "count":
                 self._counts[pattern.id] += 1
             found = False
-            for text, prefixed in segments:
+            for number in reversed(range(len(segments))):
+                text = segments[number]
                 if any(anchor in text for anchor in pattern.anchors):
-                    found = self._apply(window, piece, pattern, text, prefixed) or found
+                    if number not in prefixes:
+                        prefixes[number] = read_prefix(text)
+                    found = self._apply(window, piece, pattern, text, prefixes[number]) or found
+                    if found and pattern.keep != "all":
+                        break
             read_any = read_any or found
         if not read_any:
             self._digest.unknown(piece, window.base)
@@ -121,7 +127,7 @@ class _TextScan:
             text = self._block(window, piece, pattern, text, prefixed)
         extracts = extract_all(pattern, text)
         ends_at_line_end = bool(extracts) and extracts[-1].end >= len(text.rstrip()) - 1
-        if not extracts or (ends_at_line_end and pattern.block is None):
+        if pattern.block is None and (not extracts or ends_at_line_end):
             better = self._rejoined(window, piece, pattern, text, extracts)
             if better is not None:
                 extracts, head = better
