@@ -124,8 +124,8 @@ def _clues(events: Sequence[Event]) -> _Clues:
             pairs[origin.local_rank == group_rank] += 1
         if origin.host is not None:
             hosts.add(origin.host)
-    for process, ranks in senders.items():
-        if len(ranks) == 1 and len(senders) > 1:
+    if len(senders) > 1 and sorted(r for ranks in senders.values() for r in ranks) == list(range(len(senders))):
+        for process, ranks in senders.items():
             clues.rank_of_pid.setdefault(process, next(iter(ranks)))
     clues.local_equals_global = not pairs[False] and (
         pairs[True] > 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from logsleuth.model.diagnosis import Culprit, Evidence
-from logsleuth.model.events import Event, Xid
+from logsleuth.model.events import CollectiveTimeout, Event, NcclError, ProcessExit, PythonException, Xid
 from logsleuth.model.job import JobView
 from logsleuth.model.timeline import ProcessTimeline
 
@@ -54,6 +54,15 @@ def everybody(job: JobView, ranks: set[int]) -> bool:
         return len(ranks) >= job.world_size
     seen = set(job.coverage.ranks_seen)
     return len(seen) > 1 and seen <= ranks
+
+
+def silent_alike(job: JobView, ranks: set[int]) -> bool:
+    """Whether other ranks also ended by themselves with an exit code, and nothing tells why: they may have failed alike."""
+    told = {job.rank(event) for event, _ in job.of(PythonException, CollectiveTimeout, NcclError)}
+    others = {
+        f.rank for _, f in job.of(ProcessExit) if f.rank is not None and (f.exit_code or 0) > 0 and f.signal is None
+    }
+    return len(ranks) > 1 and bool(others - ranks - told)
 
 
 def evidence(primary: Event, why: str, related: Iterable[tuple[Event, str]] = ()) -> tuple[Evidence, ...]:

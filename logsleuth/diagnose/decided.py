@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from logsleuth.catalog.spec import Catalog, CauseSpec, DecidedBy
-from logsleuth.diagnose.blame import culprits_of_events, culprits_of_ranks, everybody, evidence, first_of
+from logsleuth.diagnose.blame import culprits_of_events, culprits_of_ranks, everybody, evidence, first_of, silent_alike
 from logsleuth.diagnose.judgements.process_died_unexplained import one_node
 from logsleuth.model.diagnosis import Culprit, Finding
 from logsleuth.model.events import Event
@@ -71,7 +71,7 @@ def _blamed(job: JobView, rule: DecidedBy, leading: list[Event], events: list[Ev
     if not ranks and rule.blame == "first":
         alone = culprits_of_events(job, events)
         culprits = alone if len({c.rank for c in alone if c.rank is not None}) == 1 else culprits
-    return () if everybody(job, ranks) else culprits
+    return () if everybody(job, ranks) or silent_alike(job, ranks) else culprits
 
 
 def _by_field(job: JobView, names: Iterable[str], events: Iterable[Event]) -> tuple[Culprit, ...]:

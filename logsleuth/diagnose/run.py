@@ -54,7 +54,7 @@ def diagnose(job: JobView, catalog: Catalog) -> Diagnosis:
         fallout=tuple(fallout),
         hypotheses=tuple(hypotheses),
         passed=tuple(passed),
-        notes=tuple([*notes, *_attempt_notes(job)]),
+        notes=(*notes, *_attempt_notes(job)),
     )
 
 

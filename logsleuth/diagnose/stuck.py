@@ -7,6 +7,7 @@ never compared across groups.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from logsleuth.model.events import DumpSignal, Event
@@ -14,13 +15,15 @@ from logsleuth.model.job import JobView
 from logsleuth.model.timeline import GroupState, ProcessGroup, ProcessTimeline
 
 P2P_OPS = frozenset({"SEND", "RECV", "RECVANYSOURCE", "COALESCED"})
+#: One rank's part ends before the others': its lead proves nothing.
+_ROOTED_OPS = frozenset({"BROADCAST", "REDUCE", "SCATTER", "GATHER"})
 
 
 @dataclass(frozen=True, slots=True)
 class Absent:
     """A rank that did not come. ``how``: ``counters`` (its own numbers are below the stuck work's), ``signal`` (it was
     told of the timeout by another rank and reports none itself), ``own-log`` (its log shows no wait),
-    ``elimination``."""
+    ``elimination``; ``behind``: it came, but its GPU has not finished what its peers have."""
 
     rank: int
     how: str
@@ -57,9 +60,41 @@ class StuckWork:
     @property
     def is_p2p(self) -> bool:
         """SEND, RECV, or a coalesced batch whose sizes are not set: only a pair of ranks takes part."""
-        ops = {w.stuck_op for w in self.waiters if w.stuck_op}
-        sized = any(w.stuck_op == "COALESCED" and w.numel_in for w in self.waiters)
-        return bool(ops) and ops <= P2P_OPS and not sized
+        return is_pairwise(self.waiters)
+
+
+def is_pairwise(waiters: Iterable[GroupState]) -> bool:
+    """Whether a work involves only a pair of ranks, so that the other members of its group have no part in it."""
+    states = list(waiters)
+    ops = {w.stuck_op for w in states if w.stuck_op}
+    sized = any(w.stuck_op == "COALESCED" and w.numel_in for w in states)
+    return bool(ops) and ops <= P2P_OPS and not sized
+
+
+def laggards(job: JobView) -> list[Absent]:
+    """Ranks whose GPU has not finished works that other members of the same groups have finished.
+
+    Said only where every member of a group is seen, where the operation needs everybody (the root of a broadcast may be
+    ahead), and of ranks that are nowhere ahead themselves.
+    """
+    behind: dict[int, GroupState] = {}
+    ahead: set[int] = set()
+    for group in job.groups:
+        stuck = [s for s in group.stuck() if s.rank is not None and s.stuck_seq is not None]
+        if group.ambiguous or group.unnamed or group.size is None or len(stuck) < group.size or is_pairwise(stuck):
+            continue
+        lowest = min(s.stuck_seq for s in stuck if s.stuck_seq is not None)
+        slow = [s for s in stuck if s.stuck_seq == lowest]
+        fast = [s for s in stuck if (s.last_completed or 0) >= lowest and s.stuck_seq != lowest]
+        if not fast or any(s.stuck_op in _ROOTED_OPS for s in slow) or len(slow) > len(fast):
+            continue
+        behind.update({s.rank: s for s in slow if s.rank is not None and s.rank not in behind})
+        ahead |= {s.rank for s in fast if s.rank is not None}
+    return [
+        Absent(rank, "behind", state.evidence, job.by_rank(rank))
+        for rank, state in sorted(behind.items())
+        if rank not in ahead
+    ]
 
 
 def stuck_works(job: JobView) -> tuple[StuckWork, ...]:
@@ -86,12 +121,13 @@ def _work(job: JobView, group: ProcessGroup, waiting: dict[int, set[str]]) -> St
     waiters = tuple(s for s in stuck if s.stuck_seq == seq or s.stuck_seq is None)
     inside = {s.rank for s in stuck if s.rank is not None}
     absent: dict[int, Absent] = {}
-    if seq is not None and not group.ambiguous:
+    pairwise = is_pairwise(waiters)
+    if seq is not None and not group.ambiguous and not pairwise:
         for state in group.states:
             behind = state.last_enqueued is not None and state.last_enqueued < seq and not state.timed_out
             if behind and state.rank is not None:
                 absent[state.rank] = Absent(state.rank, "counters", state.evidence, job.by_rank(state.rank))
-    for rank in _missing_members(job, group, inside):
+    for rank in () if pairwise else _missing_members(job, group, inside):
         if rank not in absent:
             found = _why_absent(job, rank, group)
             if found is not None:

@@ -6,15 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from logsleuth.model.events import Event, Fact
+from logsleuth.model.events import Event, Fact, Progress
 from logsleuth.model.scan import Digest, SourceScan
 from logsleuth.model.timeline import GroupState, ProcessGroup, ProcessTimeline
 
 F = TypeVar("F", bound=Fact)
 #: Processes that write to one console at the same time interleave within about this much text.
 INTERLEAVED_BYTES = 32 * 1024
-_WENT_ON = frozenset({"progress", "run-end"})
-_LATER_STAGES = _WENT_ON | {"comm-init", "init-stage", "transport", "collective-timeout", "host-work", "barrier-device"}
+_LATER_STAGES = frozenset(
+    {"run-end", "progress", "comm-init", "init-stage", "transport", "collective-timeout", "host-work", "barrier-device"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,17 +129,19 @@ class JobView:
         return first.locator.source == second.locator.source and apart > INTERLEAVED_BYTES
 
     def went_on(self, event: Event) -> bool:
-        """Whether progress or a good end was printed after ``event`` in its source.
+        """Whether the run made progress or ended well after ``event``, as its source shows.
 
-        Trouble on the way in is also over when a later stage was reached.
+        A progress bar that is only printed again while it is torn down is no progress. Trouble on the way in is also over
+        when a later stage was reached.
         """
-        later = _LATER_STAGES if event.kind in ("rendezvous", "store-error") else _WENT_ON
-        return any(
-            other.kind in later
-            and other.locator.source == event.locator.source
-            and other.locator.start > event.locator.end
-            for other in self.events
-        )
+        stages = _LATER_STAGES if event.kind in ("rendezvous", "store-error") else frozenset({"run-end"})
+        here = [e for e in self.events if e.locator.source == event.locator.source]
+        if any(e.kind in stages and e.locator.start > event.locator.end for e in here):
+            return True
+        before = [f.step for e in here if isinstance(f := e.fact, Progress) and e.locator.start < event.locator.start]
+        after = [f.step for e in here if isinstance(f := e.fact, Progress) and e.locator.start > event.locator.end]
+        reached = max((step for step in before if step is not None), default=0)
+        return any(step is not None and step > reached for step in after) or (len(after) > 1 and None in after)
 
     @property
     def world_size(self) -> int | None:

@@ -10,11 +10,12 @@ Example: ranks 0, 1 and 3 time out in work 1580 of the default group; rank 2 pri
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from logsleuth.catalog.spec import Catalog
 from logsleuth.diagnose.blame import culprits_of_ranks, evidence, ranks_text
-from logsleuth.diagnose.stuck import Absent, StuckWork, stuck_works
+from logsleuth.diagnose.stuck import Absent, StuckWork, laggards, stuck_works
 from logsleuth.model.diagnosis import Finding, Passed
 from logsleuth.model.events import DesyncReport, MonitoredBarrier, ProcessExit, SignalSent, StepOrder
 from logsleuth.model.job import JobView
@@ -25,19 +26,18 @@ _HOW = {
     "signal": "it was told of the timeout by another rank and was waiting in nothing itself",
     "own-log": "its own log shows no wait in this work",
     "elimination": "every other rank reports the wait, in the same log",
+    "behind": "its GPU has not finished what its peers in the same group have",
 }
+#: Clues in which the rank itself tells that it was not there.
+_DIRECT = ("counters", "signal")
 #: Elimination names a rank only if it leaves very few.
 MOST_ELIMINATED = 1
 
 
 def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
-    found = [*_barrier(job), *_desync(job)]
-    if not found:
-        found = [f for work in stuck_works(job)[:1] for f in _from_work(job, work)]
-    if found:
-        yield from found
-        return
-    yield from _left_alone(job)
+    works = stuck_works(job)
+    found = [*_barrier(job), *_desync(job)] or [*_from_works(job, works)] or [*_behind(job, works)]
+    yield from found or _left_alone(job, works)
 
 
 def _barrier(job: JobView) -> Iterator[Finding]:
@@ -71,22 +71,48 @@ def _desync(job: JobView) -> Iterator[Finding]:
             return
 
 
-def _from_work(job: JobView, work: StuckWork) -> Iterator[Finding]:
-    if work.is_p2p or not work.absent or work.everybody_in:
+def _from_works(job: JobView, works: Sequence[StuckWork]) -> Iterator[Finding]:
+    """Ranks that did not come to a work and wait nowhere else, over all groups; the first work is the one to tell."""
+    open_works = [work for work in works if work.absent and not work.is_p2p and not work.everybody_in]
+    if not open_works:
         return
-    direct = [a for a in work.absent if a.how in ("counters", "signal")]
-    own = [a for a in work.absent if a.how == "own-log"]
-    eliminated = [a for a in work.absent if a.how == "elimination"]
+    work = open_works[0]
+    absent = {a.rank: a for w in reversed(open_works) for a in w.absent if w is work or a.how in _DIRECT}
+    direct = [a for a in absent.values() if a.how in _DIRECT]
+    own = [a for a in absent.values() if a.how == "own-log"]
+    eliminated = [a for a in absent.values() if a.how == "elimination"]
     named = direct or own or (eliminated if len(eliminated) <= MOST_ELIMINATED else [])
-    others = [a for a in work.absent if a not in named]
-    if not named or len(named) > len(work.waiters):
+    others = [a for a in absent.values() if a not in named]
+    waiting = {w.rank for other in works for w in other.waiters}
+    if named and len(named) <= len(waiting):
+        sure = job.coverage.complete and all(a.how == "counters" for a in named)
+        yield _finding(job, work, sorted(named, key=lambda a: a.rank), others, "high" if sure else "medium")
+
+
+def _behind(job: JobView, works: Sequence[StuckWork]) -> Iterator[Finding]:
+    named = laggards(job)
+    mine = [w for w in works if any(s.rank in {a.rank for a in named} for s in w.waiters)]
+    if not named or not mine:
         return
-    yield Finding(
+    who = ranks_text(a.rank for a in named)
+    yield replace(
+        _finding(job, mine[0], named, [], "medium"),
+        summary=f"{who.capitalize()} had enqueued {_what(mine[0])}, but their GPUs never finished it while their peers were done: "
+        "everybody else waits for them.",
+    )
+
+
+def _finding(
+    job: JobView, work: StuckWork, named: Sequence[Absent], others: Sequence[Absent], confidence: str
+) -> Finding:
+    told = work.first.evidence or named[0].event
+    assert told is not None
+    return Finding(
         CAUSE,
         CAUSE,
-        "high" if direct and job.coverage.complete and all(a.how == "counters" for a in direct) else "medium",
+        confidence,
         evidence(
-            work.first.evidence or named[0].event,  # type: ignore[arg-type]
+            told,
             f"{ranks_text(w.rank for w in work.waiters) or 'a rank'} waited in {_what(work)} until the timeout",
             [(a.event, f"rank {a.rank}: {_HOW[a.how]}") for a in named if a.event is not None],
         ),
@@ -97,40 +123,37 @@ def _from_work(job: JobView, work: StuckWork) -> Iterator[Finding]:
     )
 
 
-def _left_alone(job: JobView) -> Iterator[Finding | Passed]:
+def _left_alone(job: JobView, works: Sequence[StuckWork]) -> Iterator[Finding | Passed]:
     """Only some ranks report, and the launcher found nobody else alive to stop: the others had already ended well."""
-    works = stuck_works(job)
+    passed = Passed(
+        CAUSE, "no rank is known to have stayed away", "the counters or the log of the ranks that did not time out"
+    )
+    if not works or works[0].is_p2p or works[0].everybody_in or works[0].first.evidence is None:
+        yield passed
+        return
+    work = works[0]
     hint = next(iter(job.of(StepOrder, what="uneven-data")), None)
-    if works and not works[0].is_p2p and hint is not None:
+    exits = list(job.of(ProcessExit, by="torchelastic"))
+    failed = {f.rank if f.rank is not None else f.local_rank for _, f in exits}
+    aborted = [e for e, f in exits if f.signal == "SIGABRT" or f.exit_code == -6]
+    stopped = any(True for _ in job.of(SignalSent))
+    if hint is not None:
+        yield Finding(
+            CAUSE, CAUSE, "medium", evidence(hint[0], "ranks did not get the same work"), facts=work_facts(work)
+        )
+    elif aborted and not stopped and len(failed) == 1 and len(work.waiters) == 1 and (work.seq or 0) > 1:
+        who = ranks_text([work.first.rank]) or "one rank"
+        gone = "the launcher stopped no other process: the others on this node had already ended"
         yield Finding(
             CAUSE,
             CAUSE,
             "medium",
-            evidence(hint[0], "ranks did not get the same amount of work"),
-            facts=work_facts(works[0]),
+            evidence(work.first.evidence, f"{who} waited alone in {_what(work)}", [(aborted[0], gone)]),  # type: ignore[arg-type]
+            summary=f"{who.capitalize()} waited in {_what(work)} for ranks that had already ended.",
+            facts=work_facts(work),
         )
-        return
-    exits = [(e, f) for e, f in job.of(ProcessExit, by="torchelastic") if f.signal == "SIGABRT" or f.exit_code == -6]
-    if works and works[0].first.evidence is not None and exits and not works[0].is_p2p and not works[0].everybody_in:
-        stopped = any(True for _ in job.of(SignalSent))
-        failed = {f.rank if f.rank is not None else f.local_rank for _, f in job.of(ProcessExit, by="torchelastic")}
-        if not stopped and len(failed) == 1 and len(works[0].waiters) == 1 and (works[0].seq or 0) > 1:
-            yield Finding(
-                CAUSE,
-                CAUSE,
-                "medium",
-                evidence(
-                    works[0].first.evidence,
-                    f"{ranks_text([works[0].first.rank]) or 'one rank'} waited alone in {_what(works[0])}",
-                    [(exits[0][0], "the launcher stopped no other process: the others on this node had already ended")],
-                ),
-                summary=f"{(ranks_text([works[0].first.rank]) or 'One rank').capitalize()} waited in {_what(works[0])} for ranks that had already ended.",
-                facts=work_facts(works[0]),
-            )
-            return
-    yield Passed(
-        CAUSE, "no rank is known to have stayed away", "the counters or the log of the ranks that did not time out"
-    )
+    else:
+        yield passed
 
 
 def _what(work: StuckWork) -> str:
@@ -139,7 +162,7 @@ def _what(work: StuckWork) -> str:
     return f"{op}, work{number} of {work.group.label}" if number else f"{op} of {work.group.label}"
 
 
-def _summary(work: StuckWork, named: list[Absent]) -> str:
+def _summary(work: StuckWork, named: Sequence[Absent]) -> str:
     waiting = ranks_text(w.rank for w in work.waiters) or "the others"
     missing = ranks_text(a.rank for a in named)
     return f"{missing.capitalize()} never entered {_what(work)}; {waiting} waited there until the timeout."
