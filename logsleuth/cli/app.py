@@ -15,6 +15,7 @@ from logsleuth.cli.events import events
 from logsleuth.cli.exits import Exit
 from logsleuth.cli.explain import explain
 from logsleuth.cli.patterns import patterns_app
+from logsleuth.cli.redact import redact
 from logsleuth.errors import CatalogError, InputError, LogSleuthError
 
 app = typer.Typer(
@@ -29,6 +30,7 @@ app.command()(analyze)
 app.command()(stdin)
 app.command()(explain)
 app.command()(events)
+app.command()(redact)
 app.command()(action)
 app.add_typer(patterns_app, name="patterns")
 

@@ -41,7 +41,8 @@ def identify(
 ) -> Identities:
     """Group ``events`` by process.
 
-    ``named``: (source, origin of its path) and ``heard``: origins of ordinary lines, so that ranks without events are seen.
+    ``named``: (source, origin of its path) and ``heard``: origins of ordinary lines, so that ranks without events
+    are seen.
     """
     clues = _clues(events)
     ranked_prefixes = any(

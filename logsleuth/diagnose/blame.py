@@ -47,7 +47,8 @@ def culprits_of_events(job: JobView, events: Iterable[Event]) -> tuple[Culprit, 
 
 
 def everybody(job: JobView, ranks: set[int]) -> bool:
-    """Whether all ranks of a job of several are among ``ranks``: then the fault is common to them, and none stands out."""
+    """Whether all ranks of a job of several are among ``ranks``: then the fault is common to them, and none stands
+    out."""
     if len(ranks) < 2:
         return False
     if job.world_size is not None:
@@ -57,7 +58,8 @@ def everybody(job: JobView, ranks: set[int]) -> bool:
 
 
 def silent_alike(job: JobView, ranks: set[int]) -> bool:
-    """Whether other ranks also ended by themselves with an exit code, and nothing tells why: they may have failed alike."""
+    """Whether other ranks also ended by themselves with an exit code, and nothing tells why: they may have failed
+    alike."""
     told = {job.rank(event) for event, _ in job.of(PythonException, CollectiveTimeout, NcclError)}
     others = {
         f.rank for _, f in job.of(ProcessExit) if f.rank is not None and (f.exit_code or 0) > 0 and f.signal is None

@@ -17,8 +17,16 @@ from logsleuth.model.job import JobView
 Judge = Callable[[JobView, Catalog], Iterable[Finding | Passed]]
 #: Ends and messages that speak of a failure, whichever judgement reads them.
 _FAILING_KINDS = frozenset(
-    {"collective-timeout", "watchdog-stuck", "dump-signal", "native-crash", "memory-exhausted", "collective-mismatch", "monitored-barrier"}
-)  # fmt: skip
+    {
+        "collective-timeout",
+        "watchdog-stuck",
+        "dump-signal",
+        "native-crash",
+        "memory-exhausted",
+        "collective-mismatch",
+        "monitored-barrier",
+    }
+)
 
 
 def judges() -> Iterator[tuple[str, Judge]]:

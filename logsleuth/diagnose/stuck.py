@@ -156,7 +156,8 @@ def _missing_members(job: JobView, group: ProcessGroup, inside: set[int]) -> lis
 
 
 def _implied(inside: set[int]) -> set[int]:
-    """A world that the waiting ranks imply: all but one of 0..n-1, the last included, with n a power of two from 4 on."""
+    """A world that the waiting ranks imply: all but one of 0..n-1, the last included, with n a power of two from 4
+    on."""
     size = max(inside, default=-1) + 1
     return set(range(size)) if size >= 4 and size & (size - 1) == 0 and len(inside) == size - 1 else set()
 

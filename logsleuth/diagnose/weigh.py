@@ -26,6 +26,16 @@ _SYMPTOMS = (
     "peer-lost-unexplained",
     "store-lost",
 )
+#: Faults that all ranks may share, so that naming nobody is no gap.
+_COMMON_TO_ALL = frozenset(
+    {
+        "collective-order-mismatch",
+        "collective-shape-mismatch",
+        "ddp-unused-parameters",
+        "device-side-assert",
+        "cuda-oom",
+    }
+)
 #: Failures of a rank by itself, of which several may be independent.
 _OWN_FAILURES = frozenset(
     {"rank-exception", "cuda-oom", "segfault", "storage-failure", "host-oom-kill", "gpu-ecc-error"}
@@ -139,9 +149,7 @@ def _capped(job: JobView, finding: Finding, rivals: Sequence[Finding], catalog: 
         return finding
     flags = {flag for scan in job.scans for flag in scan.digest.flags}
     tier = _tier(finding, catalog)
-    unattributed = tier == "program" and not finding.culprits and finding.cause not in (
-        "collective-order-mismatch", "collective-shape-mismatch", "ddp-unused-parameters", "device-side-assert", "cuda-oom",
-    )  # fmt: skip
+    unattributed = tier == "program" and not finding.culprits and finding.cause not in _COMMON_TO_ALL
     rival = any(
         _tier(f, catalog) in ("external", "setup") and f.confidence == "high" and f.cause != finding.cause
         for f in rivals

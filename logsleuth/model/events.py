@@ -72,8 +72,9 @@ class WorkStatus(Fact):
 class RecordedGroup(Fact):
     """Where a rank stands in one group, from its flight-recorder dump. ``members`` are global ranks.
 
-    ``seq``, ``op``, ``state`` (``scheduled`` or ``started``), sizes and ``where`` (innermost frame) belong to the first work that
-    is not completed; ``None`` where everything is. ``p2p``: that work is a send or receive (then ``seq`` counts those).
+    ``seq``, ``op``, ``state`` (``scheduled`` or ``started``), sizes and ``where`` (innermost frame) belong to the
+    first work that is not completed; ``None`` where everything is. ``p2p``: that work is a send or receive (then
+    ``seq`` counts those).
     """
 
     kind: ClassVar[str] = "recorded-group"
@@ -98,8 +99,8 @@ class DumpSignal(Fact):
     """The heartbeat monitor was told to dump. ``last_*`` are those of the DEFAULT group, whichever group timed out.
 
     ``stage``: ``first`` (this process signals), ``observed`` (another rank's signal was seen), ``received``,
-    ``preparing``. ``from_rank`` is the global rank of the first signaller that reached the store; ``from_group_rank`` where
-    the text names a rank of the group only.
+    ``preparing``. ``from_rank`` is the global rank of the first signaller that reached the store;
+    ``from_group_rank`` where the text names a rank of the group only.
     """
 
     kind: ClassVar[str] = "dump-signal"
@@ -403,10 +404,10 @@ class KernelMessage(Fact):
 class NcclWarn(Fact):
     """A ``NCCL WARN`` line (or the same text after ``Last error:``). ``what`` is our word where a cause needs one:
     ``duplicate-gpu``, ``version-mismatch``, ``no-interface``, ``ib-completion``, ``ib-async-event``, ``ib-call``,
-    ``connect-failed``, ``peer-closed``, ``nvlink`` (P2P is off between GPUs that NVLink connects), ``wrong-magic``, ``truncated``, ``collective-mismatch``, ``shm``, ``p2p``,
-    ``nvls``, ``topology``, ``plugin``, ``proxy``, ``invalid-rank``, ``rank-count``, ``cuda``, ``limit``, ``gdr``,
-    ``setting``, ``memory``, ``usage``, ``other``. ``status`` is an ibv_wc_status or errno number. ``rank`` and
-    ``other_rank`` are communicator ranks."""
+    ``connect-failed``, ``peer-closed``, ``nvlink`` (P2P is off between GPUs that NVLink connects), ``wrong-magic``,
+    ``truncated``, ``collective-mismatch``, ``shm``, ``p2p``, ``nvls``, ``topology``, ``plugin``, ``proxy``,
+    ``invalid-rank``, ``rank-count``, ``cuda``, ``limit``, ``gdr``, ``setting``, ``memory``, ``usage``, ``other``.
+    ``status`` is an ibv_wc_status or errno number. ``rank`` and ``other_rank`` are communicator ranks."""
 
     kind: ClassVar[str] = "nccl-warn"
     what: str | None = None
@@ -586,9 +587,10 @@ class ProcessMap(Fact):
 
 @dataclass(frozen=True, slots=True)
 class EnvFact(Fact):
-    """``name``: ``torch``, ``torch-build`` (told by source lines), ``nccl``, ``rccl``, ``rocm``, ``driver``, ``cuda``, ``cuda-driver``, ``kernel``,
-    ``kernel-minimum``, ``gpu``, ``gpu-count``, ``os``, ``cpu``, ``memory``, ``python``, ``accelerate``,
-    ``lightning``, ``deepspeed``, ``backend``, ``plugin``, ``network``, ``bus-id``. ``value`` as printed. ``warned``:
+    """``name``: ``torch``, ``torch-build`` (told by source lines), ``nccl``, ``rccl``, ``rocm``, ``driver``,
+    ``cuda``, ``cuda-driver``, ``kernel``, ``kernel-minimum``, ``gpu``, ``gpu-count``, ``os``, ``cpu``, ``memory``,
+    ``python``, ``accelerate``, ``lightning``, ``deepspeed``, ``backend``, ``plugin``, ``network``, ``bus-id``.
+    ``value`` as printed. ``warned``:
     a library printed it as a warning."""
 
     kind: ClassVar[str] = "env-fact"

@@ -116,7 +116,8 @@ class JobView:
         return left < right
 
     def clearly_precedes(self, first: Event, second: Event) -> bool:
-        """Whether ``first`` came so much earlier that buffering and scheduling cannot have swapped two processes' lines.
+        """Whether ``first`` came so much earlier that buffering and scheduling cannot have swapped two processes'
+        lines.
 
         Within one process the order of its lines is the order of events.
         """
@@ -131,8 +132,8 @@ class JobView:
     def went_on(self, event: Event) -> bool:
         """Whether the run made progress or ended well after ``event``, as its source shows.
 
-        A progress bar that is only printed again while it is torn down is no progress. Trouble on the way in is also over
-        when a later stage was reached.
+        A progress bar that is only printed again while it is torn down is no progress. Trouble on the way in is also
+        over when a later stage was reached.
         """
         stages = _LATER_STAGES if event.kind in ("rendezvous", "store-error") else frozenset({"run-end"})
         here = [e for e in self.events if e.locator.source == event.locator.source]

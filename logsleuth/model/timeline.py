@@ -47,9 +47,9 @@ class GroupState:
 class ProcessGroup:
     """A process group as the logs show it. ``key`` joins it over ranks: the GUID, else ``unnamed``.
 
-    ``guid`` and ``desc`` as printed; ``members`` are global ranks where a dump lists them; ``size`` where something tells it. ``unnamed``: old torch versions print no group,
-    so works of several groups may be mixed. ``ambiguous``: two processes claim the same group rank, so several groups
-    hide behind one name.
+    ``guid`` and ``desc`` as printed; ``members`` are global ranks where a dump lists them; ``size`` where something
+    tells it. ``unnamed``: old torch versions print no group, so works of several groups may be mixed. ``ambiguous``:
+    two processes claim the same group rank, so several groups hide behind one name.
     """
 
     key: str

@@ -25,13 +25,13 @@ Lines = Mapping[tuple[str, int, int], tuple[int, int, Sequence[str], Sequence[st
 
 
 def cited(diagnosis: model.Diagnosis, job: JobView) -> list[Locator]:
-    """Every place whose line number the report will need."""
+    """Every place whose line number the report will need; an entry of a structured file has none."""
     places = [e.event.locator for _, finding in diagnosis.all() for e in finding.evidence]
     places += [event.locator for event in _that_matter(job)]
     places += [
         Locator(scan.source.id, u.start, u.start + 1, u.sample) for scan in job.scans for u in scan.digest.unknown
     ]
-    return places
+    return [place for place in places if place.entry is None]
 
 
 def build(

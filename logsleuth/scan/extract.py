@@ -32,8 +32,7 @@ class Extract:
 
 def extract(pattern: PatternSpec, text: str) -> Extract | None:
     """What ``pattern`` reads in ``text`` (one line, a joined line, or a block), or ``None``."""
-    found = next(iter(extract_all(pattern, text, most=1)), None)
-    return found
+    return next(iter(extract_all(pattern, text, most=1)), None)
 
 
 def extract_all(pattern: PatternSpec, text: str, most: int = 64) -> list[Extract]:

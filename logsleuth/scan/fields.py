@@ -24,6 +24,7 @@ _SIGNAL_WORDS = {
     "bus error": "SIGBUS",
     "segmentation fault": "SIGSEGV",
     "floating point exception": "SIGFPE",
+    "floating-point exception": "SIGFPE",
     "illegal instruction": "SIGILL",
     "hangup": "SIGHUP",
     "interrupt": "SIGINT",

@@ -10,8 +10,18 @@ from logsleuth.scan.prefilter import Prefilter, prefilter
 
 #: Lines with one of these that no pattern reads are counted as unknown trouble.
 ERROR_WORDS = (
-    b"Error", b"ERROR", b"error:", b"Exception", b"FATAL", b"Fatal", b"fatal", b" failed", b"FAILED", b"panic", b"Killed",
-)  # fmt: skip
+    b"Error",
+    b"ERROR",
+    b"error:",
+    b"Exception",
+    b"FATAL",
+    b"Fatal",
+    b"fatal",
+    b" failed",
+    b"FAILED",
+    b"panic",
+    b"Killed",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ LONGEST_CONTEXT = 400
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """``line`` counts from 1; ``end_line`` is that of the span's last byte. ``before``, ``after``: the lines around it."""
+    """``line`` counts from 1; ``end_line`` is that of the span's last byte. ``before``, ``after``: the lines around
+    it."""
 
     line: int
     end_line: int

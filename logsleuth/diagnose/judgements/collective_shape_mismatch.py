@@ -23,8 +23,17 @@ from logsleuth.model.job import JobView
 CAUSE = "collective-shape-mismatch"
 #: Operations whose element counts must be equal on all ranks.
 EVEN_OPS = frozenset(
-    {"ALLREDUCE", "BROADCAST", "REDUCE", "_ALLGATHER_BASE", "ALLGATHER_BASE", "_REDUCE_SCATTER_BASE", "ALLREDUCE_COALESCED", "COALESCED"}
-)  # fmt: skip
+    {
+        "ALLREDUCE",
+        "ALLREDUCE_COALESCED",
+        "BROADCAST",
+        "REDUCE",
+        "ALLGATHER_BASE",
+        "_ALLGATHER_BASE",
+        "_REDUCE_SCATTER_BASE",
+        "COALESCED",
+    }
+)
 
 
 def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
@@ -62,7 +71,8 @@ def _fingerprints(job: JobView) -> Iterator[Finding]:
             event, f"same {fact.op}, but rank {fact.rank} brings {what} {mine} and rank {fact.other_rank} {other}"
         ),
         culprits_of_ranks(job, minority(votes), "the only one with another size"),
-        summary=f"In {fact.op} rank {fact.rank} brings {what} [{mine}] and rank {fact.other_rank} [{other}]; they must be equal.",
+        summary=f"In {fact.op} rank {fact.rank} brings {what} [{mine}] and rank {fact.other_rank} [{other}]; "
+        "they must be equal.",
         facts={"op": fact.op, "seq": fact.seq},
     )
 
@@ -90,8 +100,8 @@ def _ledger(job: JobView) -> Iterator[Finding]:
                     [(s.timeout, f"{one(s.rank)} brings {s.numel_in}") for s in sized[1:] if s.timeout],
                 ),
                 culprits_of_ranks(job, odd, "the only one with another size"),
-                summary=f"At work {seq} of {group.label} ({first.stuck_op}) {one(first.rank)} brings {first.numel_in} elements "
-                f"and {one(second.rank)} {second.numel_in}; they must be equal.",
+                summary=f"At work {seq} of {group.label} ({first.stuck_op}) {one(first.rank)} brings "
+                f"{first.numel_in} elements and {one(second.rank)} {second.numel_in}; they must be equal.",
                 facts={"op": first.stuck_op, "seq": seq, "group": group.label},
             )
             return

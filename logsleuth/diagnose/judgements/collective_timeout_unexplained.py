@@ -74,4 +74,5 @@ def _summary(work: StuckWork) -> str:
     limit = work.first.timeout_ms
     within = f" within {limit / 1000:g} s" if limit else ""
     everybody = " Every rank of the group was in it." if work.everybody_in else ""
-    return f"{who} waited in {work.op or 'a collective'}{number} that did not finish{within}.{everybody} The logs do not say why."
+    what = f"{work.op or 'a collective'}{number}"
+    return f"{who} waited in {what} that did not finish{within}.{everybody} The logs do not say why."

@@ -35,7 +35,7 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
     bad = [row for row in known_bad(job, catalog) if row.raises == CAUSE]
     p2p = [(e, "NCCL uses P2P between these GPUs") for e, f in job.of(Transport) if (f.via or "").startswith("P2P")]
     if not bad:
-        reason = "P2P between the GPUs is the first thing to exclude: every rank is in, nothing completes, and it needs no network"
+        reason = "exclude P2P first: every rank is in, nothing completes, and no network is needed for that"
         yield Finding(
             CAUSE, CAUSE, "low", evidence(hang.event, "the picture fits", p2p[:1]), hypothesis=True, reason=reason
         )

@@ -34,7 +34,8 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
             CAUSE,
             "medium",
             evidence(hang.event, "the last thing seen of the set-up"),
-            summary="The job hangs while it sets up communication or in its first collective; the logs stop there without an error.",
+            summary="The job hangs while it sets up communication or in its first collective; "
+            "the logs stop there without an error.",
         )
         return
     work = hang.works[0]
@@ -53,7 +54,7 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
             f"{work.op or 'a collective'}, work {work.seq}, never completed",
             [(w.evidence, f"nor on {one(w.rank)}") for w in work.waiters[1:] if w.evidence is not None],
         ),
-        summary=f"{waiting[:1].upper()}{waiting[1:]} waited in {work.op or 'a collective'}, work {work.seq} of {work.group.label}: "
-        "the first collectives never completed, and the logs do not say why.",
+        summary=f"{waiting[:1].upper()}{waiting[1:]} waited in {work.op or 'a collective'}, work {work.seq} of "
+        f"{work.group.label}: the first collectives never completed, and the logs do not say why.",
         facts=work_facts(work),
     )

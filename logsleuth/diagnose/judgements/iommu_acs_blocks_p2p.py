@@ -43,5 +43,5 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
         "low",
         evidence(hang.event, "the picture fits"),
         hypothesis=True,
-        reason="with PCIe GPUs, an IOMMU or ACS that redirects P2P shows exactly this; `lspci` and the kernel's log tell",
+        reason="with PCIe GPUs, an IOMMU or ACS that redirects P2P shows exactly this; lspci and the kernel's log tell",
     )

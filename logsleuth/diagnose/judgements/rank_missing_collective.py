@@ -49,7 +49,8 @@ def _barrier(job: JobView) -> Iterator[Finding]:
                 "medium",
                 evidence(event, f"{ranks_text(fact.ranks)} never reached the monitored barrier"),
                 culprits_of_ranks(job, fact.ranks, "rank 0's monitored barrier names it"),
-                summary=f"{ranks_text(fact.ranks).capitalize()} never reached a monitored barrier that the others waited in.",
+                summary=f"{ranks_text(fact.ranks).capitalize()} never reached a monitored barrier that the others "
+                "waited in.",
                 facts={"timeout_ms": fact.timeout_ms},
             )
             return
@@ -97,8 +98,8 @@ def _behind(job: JobView, works: Sequence[StuckWork]) -> Iterator[Finding]:
     who = ranks_text(a.rank for a in named)
     yield replace(
         _finding(job, mine[0], named, [], "medium"),
-        summary=f"{who.capitalize()} had enqueued {_what(mine[0])}, but their GPUs never finished it while their peers were done: "
-        "everybody else waits for them.",
+        summary=f"{who.capitalize()} had enqueued {_what(mine[0])}, but their GPUs never finished it while their peers "
+        "were done: everybody else waits for them.",
     )
 
 

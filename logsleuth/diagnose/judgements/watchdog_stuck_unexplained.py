@@ -39,7 +39,7 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
         evidence(
             stuck[0][0], f"the watchdog thread was blocked{said}", [(e, "on this rank too") for e, _ in stuck[1:]]
         ),
-        summary=f"The watchdog thread{f' of {ranks}' if ranks else ''} was blocked{said} in a CUDA or NCCL call, or by the "
-        "interpreter lock; no collective timed out, and the logs do not say what blocked it.",
+        summary=f"The watchdog thread{f' of {ranks}' if ranks else ''} was blocked{said} in a CUDA or NCCL call, "
+        "or by the interpreter lock; no collective timed out, and the logs do not say what blocked it.",
         facts={"stuck_s": seconds},
     )

@@ -1,8 +1,10 @@
 """NCCL or gloo chose a network interface that the other nodes cannot reach.
 
 Concludes: wrong-network-interface, with the hosts that chose it.
-Evidence: a virtual, loopback or link-local interface on a job of several nodes, or connections to such an address that fail.
-Mistaken for: peer-unreachable (the address is right, its ports are blocked); on a single node loopback and docker0 are fine.
+Evidence: a virtual, loopback or link-local interface on a job of several nodes, or connections to such an address
+that fail.
+Mistaken for: peer-unreachable (the address is right, its ports are blocked); on a single node loopback and docker0
+are fine.
 Example: ``Bootstrap : Using docker0:172.17.0.1`` on one of two nodes, then ``connect to 172.17.0.1 ... timed out``.
 """
 
@@ -52,7 +54,8 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
             [(e, "a connection failed") for e in [*failed, *stuck]],
         ),
         culprits_of_events(job, [e for e, _ in chosen]),
-        summary=f"{(fact.use or 'NCCL').capitalize()} uses {fact.name} ({fact.address}), an address that other nodes cannot reach.",
+        summary=f"{(fact.use or 'NCCL').capitalize()} uses {fact.name} ({fact.address}), an address that other nodes "
+        "cannot reach.",
         facts={"name": fact.name, "address": fact.address},
     )
 

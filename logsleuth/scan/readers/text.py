@@ -13,7 +13,7 @@ from logsleuth.model.scan import Digest
 from logsleuth.model.source import Source
 from logsleuth.scan.digest import DigestBuilder
 from logsleuth.scan.extract import Extract, compiled, extract_all
-from logsleuth.scan.index import PatternIndex
+from logsleuth.scan.index import ERROR_WORDS, PatternIndex
 from logsleuth.scan.lines import Piece, following, piece_at, previous_line
 from logsleuth.scan.parsers import PARSERS
 from logsleuth.scan.traceback import HEADER, is_final_line, read_traceback
@@ -55,26 +55,34 @@ class _TextScan:
         self._joins: Counter[str] = Counter()
         self._tracebacks: dict[str, PythonException] = {}
         self._final_lines: set[int] = set()
+        self._latest_patterns = {
+            p.id: p for patterns in index.patterns_of for p in patterns if p.keep == "latest-per-key"
+        }
 
     def window(self, window: Window) -> None:
-        latest: dict[str, deque[tuple[Piece, PatternSpec]]] = {}
-        for piece, patterns in self._pieces(window):
+        latest: dict[str, deque[int]] = {}
+        for piece, patterns, error_like in self._pieces(window, latest):
             eager: list[PatternSpec] = []
             for pattern in patterns:
-                if pattern.keep == "latest-per-key":
-                    latest.setdefault(pattern.id, deque(maxlen=LATEST_PER_WINDOW)).append((piece, pattern))
-                elif pattern.keep == "count" and self._counts[pattern.id] >= READ_OF_COUNTED:
+                if pattern.keep == "count" and self._counts[pattern.id] >= READ_OF_COUNTED:
                     self._counts[pattern.id] += 1
                 else:
                     eager.append(pattern)
             if eager:
-                self._read(window, piece, eager)
-            elif not patterns:
+                self._read(window, piece, eager, error_like)
+            elif error_like and not patterns:
                 self._digest.unknown(piece, window.base)
-        for kept in latest.values():
-            for piece, pattern in kept:
-                self._read(window, piece, [pattern])
+        self._read_latest(window, latest)
         self._digest.window(window)
+
+    def _read_latest(self, window: Window, latest: dict[str, deque[int]]) -> None:
+        """The last hits of each pattern that prints all the time."""
+        for pattern_id, offsets in latest.items():
+            piece: Piece | None = None
+            for at in offsets:
+                if piece is None or at >= piece.end:
+                    piece = piece_at(window.data, at)
+                    self._read(window, piece, [self._latest_patterns[pattern_id]], False)
 
     def finish(self) -> tuple[list[Event], Digest]:
         events = sorted(self._events, key=lambda event: (event.locator.start, event.pattern))
@@ -84,22 +92,34 @@ class _TextScan:
             self._digest.flags.add("empty")
         return [self._with_count(event) for event in self._latest_only(events)], self._digest.build()
 
-    def _pieces(self, window: Window) -> Iterator[tuple[Piece, list[PatternSpec]]]:
-        """Each piece that holds an anchor, once, with the patterns announced in it."""
+    def _pieces(self, window: Window, latest: dict[str, deque[int]]) -> Iterator[tuple[Piece, list[PatternSpec], bool]]:
+        """Each line that holds an anchor, once, with the patterns announced in it and whether it looks like an error.
+
+        Hits of ``latest-per-key`` patterns go into ``latest`` before anything is made of them: they can be on every
+        line.
+        """
         data, patterns_of = window.data, self._index.patterns_of
         piece: Piece | None = None
         announced: dict[str, PatternSpec] = {}
+        error_like = False
         for at, anchor in self._index.engine.find(data, window.lo, window.hi):
+            patterns = patterns_of[anchor]
+            eager = [pattern for pattern in patterns if pattern.keep != "latest-per-key"]
+            for pattern in patterns:
+                if pattern.keep == "latest-per-key":
+                    latest.setdefault(pattern.id, deque(maxlen=LATEST_PER_WINDOW)).append(at)
+            if patterns and not eager:
+                continue
             if piece is None or at >= piece.end:
                 if piece is not None:
-                    yield piece, list(announced.values())
-                piece, announced = piece_at(data, at), {}
-            for pattern in patterns_of[anchor]:
-                announced[pattern.id] = pattern
+                    yield piece, list(announced.values()), error_like
+                piece, announced, error_like = piece_at(data, at), {}, False
+            error_like = error_like or not patterns or self._index.anchors[anchor] in ERROR_WORDS
+            announced.update((pattern.id, pattern) for pattern in eager)
         if piece is not None:
-            yield piece, list(announced.values())
+            yield piece, list(announced.values()), error_like
 
-    def _read(self, window: Window, piece: Piece, patterns: Iterable[PatternSpec]) -> None:
+    def _read(self, window: Window, piece: Piece, patterns: Iterable[PatternSpec], error_like: bool) -> None:
         segments = [text for _, text in split_segments(piece.text)]
         prefixes: dict[int, Prefixed] = {}
         read_any = False
@@ -116,7 +136,7 @@ class _TextScan:
                     if found and pattern.keep != "all":
                         break
             read_any = read_any or found
-        if not read_any:
+        if error_like and not read_any:
             self._digest.unknown(piece, window.base)
 
     def _apply(self, window: Window, piece: Piece, pattern: PatternSpec, text: str, prefixed: Prefixed) -> bool:
@@ -244,10 +264,9 @@ class _TextScan:
 
     def _latest_only(self, events: list[Event]) -> list[Event]:
         """Of ``latest-per-key`` events keep the first and the last two of each origin."""
-        kept_ids = {p.id for patterns in self._index.patterns_of for p in patterns if p.keep == "latest-per-key"}
         groups: dict[tuple[str, Origin], list[int]] = {}
         for number, event in enumerate(events):
-            if event.pattern in kept_ids:
+            if event.pattern in self._latest_patterns:
                 groups.setdefault((event.pattern, event.origin), []).append(number)
         dropped = {number for numbers in groups.values() for number in numbers[1:-2]}
         return [event for number, event in enumerate(events) if number not in dropped]
