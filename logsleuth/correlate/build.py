@@ -45,6 +45,7 @@ def correlate(
         scans=tuple(scans),
         process_of=identities.process_of,
         hung=hung,
+        yearless=any(e.time is not None and e.time.has_date and not e.time.has_year for e in chosen.events),
         notes=identities.notes,
     )
 

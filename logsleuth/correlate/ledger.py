@@ -184,7 +184,13 @@ def _may_fill(name: str, old: GroupState, new: GroupState) -> bool:
 
 
 def _group(key: str, draft: _Draft, world_size: int | None) -> ProcessGroup:
-    states = tuple(draft.states[name] for name in sorted(draft.states))
+    """The finished group. A line whose rank is not known only repeats what the rank with its group rank said."""
+    named = {s.group_rank for s in draft.states.values() if s.rank is not None}
+    states = tuple(
+        state
+        for _, state in sorted(draft.states.items())
+        if state.rank is not None or state.group_rank is None or state.group_rank not in named
+    )
     by_group_rank: dict[int, set[str]] = {}
     for state in states:
         if state.group_rank is not None:

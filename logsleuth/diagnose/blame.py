@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from logsleuth.model.diagnosis import Culprit, Evidence
-from logsleuth.model.events import CollectiveTimeout, Event, NcclError, ProcessExit, PythonException, Xid
+from logsleuth.model.events import (
+    AttemptStart,
+    CollectiveTimeout,
+    Event,
+    KernelMessage,
+    MemoryExhausted,
+    NativeCrash,
+    NcclError,
+    ProcessExit,
+    PythonException,
+    Scheduler,
+    Xid,
+)
 from logsleuth.model.job import JobView
 from logsleuth.model.timeline import ProcessTimeline
 
@@ -34,16 +46,45 @@ def culprits_of_ranks(job: JobView, ranks: Iterable[int], known_by: str) -> tupl
 
 
 def culprits_of_events(job: JobView, events: Iterable[Event]) -> tuple[Culprit, ...]:
-    """The distinct processes that printed ``events``; a kernel line blames its host and device."""
+    """The distinct processes that ``events`` speak of: that printed them, or whose pid or task a kernel or launcher
+    names.
+
+    A kernel line that fits no process blames its host and device.
+    """
     found: dict[str, Culprit] = {}
     for event in events:
-        process = job.process(event)
+        process = _named_by(job, event) or job.process(event)
         fact = event.fact
-        if isinstance(fact, Xid):
+        if process is not None and process.rank is not None:
+            found.setdefault(process.key, culprit_of(process))
+        elif isinstance(fact, Xid):
             found.setdefault(f"{fact.host}{fact.pci}", Culprit(host=fact.host or event.origin.host, pci=fact.pci))
-        elif process is not None and (process.rank is not None or process.host is not None):
+        elif isinstance(fact, MemoryExhausted | KernelMessage | NativeCrash) and (fact.pid is not None):
+            host = getattr(fact, "host", None) or event.origin.host
+            found.setdefault(f"pid {host}/{fact.pid}", Culprit(host=host, pid=fact.pid, known_by="the kernel names it"))
+        elif process is not None and process.host is not None and process.role == "worker":
             found.setdefault(process.key, culprit_of(process))
     return tuple(sorted(found.values(), key=lambda c: (c.rank is None, c.rank or 0, c.host or "")))
+
+
+def _named_by(job: JobView, event: Event) -> ProcessTimeline | None:
+    """The process of a rank whose pid or task an event of a kernel, a launcher or a scheduler names."""
+    fact = event.fact
+    pid = getattr(fact, "pid", None)
+    if isinstance(fact, MemoryExhausted | KernelMessage | NativeCrash | Xid) and pid is not None:
+        ranks = {f.rank for _, f in job.of(ProcessExit) if f.pid == pid and f.rank is not None}
+        ranks |= {p.rank for p in job.processes if p.pid == pid and p.rank is not None}
+        return job.by_rank(next(iter(ranks))) or ProcessTimeline(f"rank {min(ranks)}", min(ranks)) if ranks else None
+    tasks = getattr(fact, "tasks", None)
+    if isinstance(fact, Scheduler) and tasks is not None and tasks.isdigit() and tasks_are_ranks(job):
+        return job.by_rank(int(tasks)) or ProcessTimeline(f"rank {tasks}", int(tasks), known_by="the launcher names it")
+    return None
+
+
+def tasks_are_ranks(job: JobView) -> bool:
+    """Whether a launcher's tasks are the ranks themselves, and not nodes that each run torchrun."""
+    elastic = any(True for _ in job.of(AttemptStart)) or any(True for _ in job.of(ProcessExit, by="torchelastic"))
+    return not elastic
 
 
 def everybody(job: JobView, ranks: set[int]) -> bool:

@@ -118,7 +118,7 @@ def _work(job: JobView, group: ProcessGroup, waiting: dict[int, set[str]]) -> St
     stuck = group.stuck()
     numbers = [s.stuck_seq for s in stuck if s.stuck_seq is not None]
     seq = min(numbers) if numbers else None
-    waiters = tuple(s for s in stuck if s.stuck_seq == seq or s.stuck_seq is None)
+    waiters = tuple(s for s in stuck if s.stuck_seq in (seq, None) or is_pairwise(stuck))
     inside = {s.rank for s in stuck if s.rank is not None}
     absent: dict[int, Absent] = {}
     pairwise = is_pairwise(waiters)

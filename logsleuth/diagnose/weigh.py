@@ -118,7 +118,7 @@ def _standing(job: JobView, finding: Finding, catalog: Catalog) -> tuple[int, in
     tier = _TIERS.index(_tier(finding, catalog))
     if finding.cause in _ENDINGS:
         tier = _TIERS.index("program")
-    at = finding.primary.time.seconds if finding.primary and finding.primary.time else None
+    at = job.clock(finding.primary) if finding.primary else None
     certain = CONFIDENCES.index(finding.confidence)
     certain += 10 * _nearer(finding.cause) if finding.cause in _SYMPTOMS else 0
     return tier, certain, at if at is not None else float("inf"), not finding.culprits, finding.cause

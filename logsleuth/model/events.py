@@ -547,7 +547,8 @@ class Setup(Fact):
 @dataclass(frozen=True, slots=True)
 class Scheduler(Fact):
     """A scheduler or orchestrator speaks. ``what``: ``time-limit``, ``preempted``, ``node-failure``, ``requeued``,
-    ``cancelled``, ``task-failure``, ``oom``, ``evicted``, ``revoked``, ``step-aborted`` (teardown)."""
+    ``cancelled``, ``task-failure``, ``oom``, ``evicted``, ``revoked``, ``step-aborted`` (teardown). ``tasks`` is a
+    task list as printed."""
 
     kind: ClassVar[str] = "scheduler"
     what: str | None = None
@@ -556,6 +557,7 @@ class Scheduler(Fact):
     node: str | None = None
     at: str | None = None
     by: str | None = None
+    tasks: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

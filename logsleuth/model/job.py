@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from typing import Any, TypeVar
 
 from logsleuth.model.events import Event, Fact, Progress
@@ -60,7 +61,7 @@ class JobView:
     """One attempt of the job in full (the focus), and what is known of the others.
 
     ``events`` are ordered by source and offset; ``process_of`` maps ``id(event)`` to an index in ``processes``.
-    ``hung``: the user says that the job hangs.
+    ``hung``: the user says that the job hangs. ``yearless``: some of its clocks print no year.
     """
 
     events: tuple[Event, ...]
@@ -72,6 +73,7 @@ class JobView:
     scans: tuple[SourceScan, ...]
     process_of: Mapping[int, int]
     hung: bool = False
+    yearless: bool = False
     notes: tuple[str, ...] = ()
 
     def of(self, *kinds: type[F], **where: Any) -> Iterator[tuple[Event, F]]:
@@ -100,6 +102,10 @@ class JobView:
     def digest(self, source: str) -> Digest:
         return next((scan.digest for scan in self.scans if scan.source.id == source), Digest())
 
+    def clock(self, event: Event) -> float | None:
+        """The event's time on a scale that all sources of this job share: see :func:`clock`."""
+        return clock(event, yearless=self.yearless)
+
     # --- order -------------------------------------------------------------------------------------------------
 
     def precedes(self, first: Event, second: Event) -> bool | None:
@@ -110,7 +116,7 @@ class JobView:
         """
         if first.locator.source == second.locator.source:
             return first.locator.start < second.locator.start
-        left, right = clock(first), clock(second)
+        left, right = self.clock(first), self.clock(second)
         if left is None or right is None or abs(left - right) < 2:
             return None
         return left < right
@@ -123,7 +129,7 @@ class JobView:
         """
         if self.process(first) is self.process(second):
             return self.precedes(first, second) is True
-        left, right = clock(first), clock(second)
+        left, right = self.clock(first), self.clock(second)
         if left is not None and right is not None:
             return right - left >= 2
         apart = second.locator.start - first.locator.start
@@ -153,12 +159,21 @@ class JobView:
         return tuple(sorted({p.host for p in self.processes if p.host}))
 
 
-def clock(event: Event) -> float | None:
-    """Seconds of the event's printed time, comparable between sources of one job; ``None`` without a date."""
+def clock(event: Event, *, yearless: bool = False) -> float | None:
+    """Seconds of the event's printed time, comparable between sources of one job; ``None`` without a date.
+
+    ``yearless``: some clocks of the job print no year, so all are counted from the beginning of their year.
+    """
     stamp = event.time
     if stamp is None or stamp.seconds is None or not stamp.has_date:
         return None
-    return stamp.seconds - (stamp.utc_offset_s or 0) if stamp.has_year else stamp.seconds
+    if not stamp.has_year:
+        return stamp.seconds
+    seconds = stamp.seconds - (stamp.utc_offset_s or 0)
+    if not yearless:
+        return seconds
+    year = datetime.fromtimestamp(seconds, tz=timezone.utc).year
+    return seconds - datetime(year, 1, 1, tzinfo=timezone.utc).timestamp()
 
 
 def ordered(events: Iterable[Event]) -> tuple[Event, ...]:

@@ -13,11 +13,9 @@ from logsleuth.sources.blocks import windows
 from logsleuth.sources.hosts import could_name_host, is_numbered_thing
 from logsleuth.sources.prefixes import read_prefix, split_segments
 
-#: Of each line, so much is compared to find out whether its prefixes were seen before.
-_HEAD = 120
+#: Of each line, so many words are compared to find out whether its prefixes were seen before.
 _WORDS_OF_HEAD = 6
-#: What differs from line to line in front of the message: times, and numbers without letters.
-_VARIES = re.compile(r"\d{4}-\d\d-\d\d[T_]\S+|[FEWIVC]\d{3,4}(?= )|(?<![\w.-])[\d.,:/+-]+(?![\w.])|(?<==)[\d.e+-]+")
+_LONGEST_HEAD = 200
 _MOST_HEADS = 200_000
 _ADDRESS = re.compile(r"[\d.]+|[0-9a-fA-F:]*:[0-9a-fA-F:.]*")
 _HOST = re.compile(r"[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?")
@@ -117,7 +115,7 @@ class _Learner:
 
     def _prefixes(self, line: str) -> None:
         """Hosts in front of messages; none is new where the line's beginning was seen before, but for times."""
-        head = " ".join(_VARIES.sub("#", line[:_HEAD]).split(" ", _WORDS_OF_HEAD)[:_WORDS_OF_HEAD])
+        head = " ".join(map(_shape, line[:_LONGEST_HEAD].split(" ", _WORDS_OF_HEAD)[:_WORDS_OF_HEAD]))
         if head in self._heads and "\r" not in line:
             return
         if len(self._heads) >= _MOST_HEADS:
@@ -156,6 +154,13 @@ def _found(place: Place, text: str) -> Iterator[str]:
             seen.update(match[1] for match in place.expression.finditer(text[start:end]))
             at = text.find(literal, end)
     yield from sorted(seen)
+
+
+def _shape(word: str) -> str:
+    """``word`` without what differs from line to line: times, numbers, values."""
+    if word.upper() == word.lower() or (word[4:5] == "-" and word[10:11] in ("T", "_")):
+        return "#"
+    return word.partition("=")[0]
 
 
 def _looks_like_host(word: str) -> bool:

@@ -16,11 +16,13 @@ _EMAIL = re.compile(
     r"(?<![\w.+-])(?<!://)[A-Za-z0-9][\w.+-]{0,63}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}(?![\w-])"
 )
 _OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
-_IPV4 = re.compile(rf"(?<![\w.]){_OCTET}(?:\.{_OCTET}){{3}}(?![\w]|\.\d|-\d+\+)")
+#: What may not stand in front is asked behind the first digit: an expression that begins with one is found faster.
+_IPV4 = re.compile(r"[0-9](?<![\w.][0-9])[0-9]{0,2}(?:\.[0-9]{1,3}){3}(?![\w]|\.\d|-\d+\+)")
+_OCTETS = re.compile(rf"{_OCTET}(?:\.{_OCTET}){{3}}")
 #: Four numbers with dots are a version behind these: ``cudnn 8.9.2.26``, ``nvidia-cublas-cu12==12.4.5.8``.
 _VERSION = re.compile(
     r"(?:[vV]ersion|VERSION|\bver\.?|cudnn|cuDNN|cuBLAS|cublas|TensorRT|[=<>~!]=|\.so|nvidia-[\w-]+)"
-    r"[\s:('\"]*$"
+    r"[ \t:('\"]*$"
 )
 #: The same behind a dash (``OFED-5.8-1.1.2.1``), where the first number is not one that private networks begin with.
 _VERSION_BEHIND_DASH = re.compile(r"\w-$")
@@ -28,8 +30,8 @@ _RANGE = re.compile(rf"{_OCTET}(?:\.{_OCTET}){{3}}-$")
 _PRIVATE = ("10.", "172.", "192.168.", "100.")
 _VERSION_LOOKBACK = 40
 _IPV6 = re.compile(
-    r"(?<![\w:.])(?:(?:[23][0-9a-fA-F]{3}|[fF][cdCD][0-9a-fA-F]{2}|[fF][eE][89abAB][0-9a-fA-F])"
-    r"(?::[0-9a-fA-F]{0,4}){2,7}|(?:0000:){5}[fF]{4}:[0-9a-fA-F]{4}:[0-9a-fA-F]{4})(?![\w:]|\.\d)"
+    r"[02-3fF](?<![\w:.].)(?:(?:(?<=[23])[0-9a-fA-F]{3}|(?<=[fF])(?:[cdCD][0-9a-fA-F]{2}|[eE][89abAB][0-9a-fA-F]))"
+    r"(?::[0-9a-fA-F]{0,4}){2,7}|000:(?:0000:){4}[fF]{4}:[0-9a-fA-F]{4}:[0-9a-fA-F]{4})(?![\w:]|\.\d)"
 )
 _HOMES = re.compile(rf"(/{HOME}/(?:\d{{5}}/)?|[A-Za-z]:\\{{1,2}}Users\\{{1,2}})([A-Za-z_][\w.-]{{0,63}})")
 #: Where a word may begin: not behind a letter or digit, unless that ends a control code or an escape in JSON.
@@ -78,6 +80,8 @@ class Redactor:
         return f"{match[1]}{self.pseudonyms.user(name)}" if name in self._homes else match[0]
 
     def _ipv4(self, match: re.Match[str]) -> str:
+        if not _OCTETS.fullmatch(match[0]):
+            return match[0]
         before = match.string[max(0, match.start() - _VERSION_LOOKBACK) : match.start()]
         dashed = _VERSION_BEHIND_DASH.search(before) and not match[0].startswith(_PRIVATE)
         if _VERSION.search(before) or (dashed and not _RANGE.search(before)):

@@ -40,11 +40,13 @@ _SHAPES = {
 #: A value that is clearly none: a placeholder, a variable, a word of a programming language, already hidden.
 _NO_SECRET = re.compile(
     r"(?:none|null|true|false|str|string|bytes|int|optional\S*|undefined|redacted\S*|hidden|masked|unset|empty|\*+|x+|\.+"
-    r"|[<$%{(\[].*|\d{1,8}|os\.environ.*|getpass.*)[.,]?",
+    r"|[<$%{(\[].*|os\.environ.*|getpass.*)[.,]?",
     re.IGNORECASE,
 )
 _VALUE = r"(?P<value>[^\s\"',;&<>(){}\[\]\\]{6,})"
-_IS = r"[\"']?\s*[=:]\s*[\"']?"
+_IS = r"\\?[\"']?[ \t]*[=:][ \t]*\\?[\"']?"
+#: Letters and digits: not the values of pad_token and num_tokens.
+_TOKEN = r"(?=[\w.~+/=-]*\d)(?=[\w.~+/=-]*[A-Za-z])(?P<value>[\w.~+/=-]{12,})"
 
 _NAMED = (
     Secret(
@@ -55,12 +57,13 @@ _NAMED = (
             re.IGNORECASE,
         ),
     ),
-    # HF_TOKEN=..., --token ..., "auth_token": "..."; not pad_token or num_tokens: the value has letters and digits
+    # HF_TOKEN=..., --token ..., "auth_token": "..."
+    Secret(("TOKEN",), re.compile(rf"(?<![A-Za-z0-9_])[A-Z0-9_]{{0,40}}TOKEN(?:{_IS}|[ \t]+){_TOKEN}")),
     Secret(
-        ("oken", "OKEN"),
+        ("_token", "-token", "stoken"),
         re.compile(
-            r"(?:(?<![A-Za-z0-9_])[A-Z0-9_]{0,40}TOKEN|(?:access|auth|session|bearer|id|refresh|hf|hub|use_auth)[_-]?token|--token)"
-            rf"(?:{_IS}|\s+)(?=[\w.~+/=-]*\d)(?=[\w.~+/=-]*[A-Za-z])(?P<value>[\w.~+/=-]{{12,}})",
+            rf"(?:(?:access|auth|session|bearer|id|refresh|hf|hub)[_-]?token|--token)(?:{_IS}|[ \t]+){_TOKEN}",
+            re.IGNORECASE,
         ),
     ),
     Secret(("earer ", "EARER "), re.compile(r"(?i:\bbearer) (?=\S*\d)(?P<value>[\w.~+/=-]{12,})")),

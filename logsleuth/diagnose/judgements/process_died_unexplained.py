@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from logsleuth.catalog.spec import Catalog
-from logsleuth.diagnose.blame import culprit_of, evidence, ranks_text
+from logsleuth.diagnose.blame import culprit_of, evidence, ranks_text, tasks_are_ranks
 from logsleuth.diagnose.exits import first_deaths, signal_of
 from logsleuth.model.diagnosis import Culprit, Finding, Passed
-from logsleuth.model.events import AttemptStart, Event, ProcessExit
+from logsleuth.model.events import Event, ProcessExit
 from logsleuth.model.job import JobView
 
 CAUSE = "process-died-unexplained"
@@ -87,7 +87,7 @@ def rank_that_died(job: JobView, fact: ProcessExit) -> int | None:
             return process.rank
     if fact.local_rank is not None and one_node(job):
         return fact.local_rank
-    if fact.tasks is not None and fact.tasks.isdigit() and not _one_task_per_node(job):
+    if fact.tasks is not None and fact.tasks.isdigit() and tasks_are_ranks(job):
         return int(fact.tasks)
     return None
 
@@ -104,8 +104,3 @@ def one_node(job: JobView) -> bool:
     if size is not None and (size <= 1 or (gpus is not None and gpus.isdigit() and size <= int(gpus))):
         return True
     return (size is not None and size <= 8 and len(job.hosts) <= 1) or len(job.hosts) == 1
-
-
-def _one_task_per_node(job: JobView) -> bool:
-    """Slurm tasks that each run a launcher are nodes and not ranks."""
-    return any(True for _ in job.of(AttemptStart)) or any(True for _ in job.of(ProcessExit, by="torchelastic"))
