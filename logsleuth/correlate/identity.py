@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from logsleuth.model.events import CommInit, Event, InitStage, ProcessExit, ProcessMap, Transport
+from logsleuth.model.events import CommInit, Event, InitStage, NcclWarn, ProcessExit, ProcessMap, Transport
 from logsleuth.model.origin import Origin
 from logsleuth.model.timeline import ProcessTimeline
 
@@ -109,6 +109,8 @@ def _clues(events: Sequence[Event]) -> _Clues:
         elif isinstance(fact, Transport) and origin.pid is not None and not (fact.via or "").startswith("NET"):
             if fact.from_rank is not None:
                 senders.setdefault((origin.host, origin.pid), set()).add(fact.from_rank)
+        elif isinstance(fact, NcclWarn) and fact.what == "proxy" and fact.rank is not None and origin.pid is not None:
+            clues.rank_of_pid.setdefault((origin.host, origin.pid), fact.rank)
         elif (
             isinstance(fact, CommInit)
             and origin.pid is not None

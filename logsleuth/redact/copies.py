@@ -19,6 +19,9 @@ from logsleuth.sources.layouts import origin_of_path
 
 _PACKED = re.compile(r"\.(?:gz|bz2|xz|zst|zip|tar|tgz|tbz2|txz)$", re.IGNORECASE)
 _SEPARATORS = re.compile(r"[/\\!]+")
+_HEAD_BYTES = 4096
+#: A pickle, such as a flight recorder's dump: the lengths of its texts are part of it.
+_PICKLE = re.compile(rb"\x80[\x02-\x05]")
 _IN_NAMES = ("rank", "local_rank", "task", "host", "pid", "attempt", "stream", "role")
 
 
@@ -36,15 +39,14 @@ def write_copies(
 ) -> Copies:
     """A redacted copy of each source under ``folder``, which must be empty or new.
 
-    Reads every source twice: names are learnt from all of them before the first line is written. A source that cannot
-    be read is skipped. Raises UsageError where nothing can be written.
+    Reads every source twice: names are learnt from all of them before the first line is written. What cannot be read,
+    or is no text, is skipped. Raises UsageError where nothing can be written.
     """
     _make(folder)
-    skipped: list[Skipped] = []
-    redactor = Redactor(learn(sources, lambda source, error: skipped.append(Skipped(source.name, _reason(error)))))
-    unread = {item.name for item in skipped}
+    skipped = {source.id: reason for source in sources if (reason := _why_not(source)) is not None}
+    redactor = Redactor(learn(source for source in sources if source.id not in skipped))
     files: dict[str, Path] = {}
-    readable = [source for source in sources if source.name not in unread]
+    readable = [source for source in sources if source.id not in skipped]
     for source, name in zip(readable, _names(readable, redactor), strict=True):
         target = folder / name
         try:
@@ -54,7 +56,8 @@ def write_copies(
         files[source.id] = target
         if on_copy is not None:
             on_copy(source.name, target)
-    return Copies(files, tuple(skipped), redactor.pseudonyms)
+    told = tuple(Skipped(source.name, skipped[source.id]) for source in sources if source.id in skipped)
+    return Copies(files, told, redactor.pseudonyms)
 
 
 def write_map(pseudonyms: Pseudonyms, path: Path) -> None:
@@ -73,6 +76,18 @@ def write_map(pseudonyms: Pseudonyms, path: Path) -> None:
         path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {_reason(error)}") from error
+
+
+def _why_not(source: Source) -> str | None:
+    """Why ``source`` is not copied: it cannot be read, or no text can be replaced in it without breaking it."""
+    try:
+        with source.opener() as stream:
+            head = stream.read(_HEAD_BYTES)
+    except OSError as error:
+        return f"it cannot be read: {_reason(error)}"
+    if _PICKLE.match(head) or head.count(b"\0") * 10 > len(head):
+        return "it holds binary data, which is not redacted; leave it out or share its text form"
+    return None
 
 
 def _copy(source: Source, target: Path, redactor: Redactor) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from logsleuth.model.source import Source
 from logsleuth.redact.hostlists import expanded
@@ -73,20 +73,15 @@ class Names:
             self.buckets.setdefault(word)
 
 
-def learn(sources: Iterable[Source], on_unread: Callable[[Source, OSError], object]) -> Names:
-    """Everything that names a machine, a person or a bucket in ``sources`` and their paths.
-
-    ``on_unread`` is told of each source that cannot be read.
-    """
+def learn(sources: Iterable[Source]) -> Names:
+    """Everything that names a machine, a person or a bucket in ``sources`` and their paths. Raises OSError where one
+    cannot be read."""
     learner = _Learner()
     for source in sources:
         learner.path(source)
-        try:
-            with source.opener() as stream:
-                for window in windows(stream, margin=0):
-                    learner.text(window.data[window.lo : window.hi].decode("utf-8", "replace"))
-        except OSError as error:
-            on_unread(source, error)
+        with source.opener() as stream:
+            for window in windows(stream, margin=0):
+                learner.text(window.data[window.lo : window.hi].decode("utf-8", "replace"))
     return learner.names
 
 

@@ -115,7 +115,7 @@ _SCHEMES = r"(?:s3[an]?|gs|gcs|abfss?|wasbs?|az|oci|oss|r2|b2|cos|tos|obs)"
 BUCKETS = (
     _place("://", rf"\b{_SCHEMES}://([^/\s\"'`<>:,;(){{}}\[\]@\\]+)"),
     _place("amazonaws.com", r"([A-Za-z0-9][\w.-]*)\.s3[.-][\w.-]*amazonaws\.com"),
-    _place("amazonaws.com", r"\bs3[\w.-]*\.amazonaws\.com/([\w.-]+)"),
+    _place("amazonaws.com", r"//s3[\w.-]*\.amazonaws\.com/([\w.-]+)"),
     _place("storage.googleapis.com", r"storage\.googleapis\.com/([\w.-]+)"),
     _place("core.windows.net", r"([a-z0-9]+)\.(?:blob|dfs)\.core\.windows\.net"),
 )

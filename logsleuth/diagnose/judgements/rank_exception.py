@@ -36,7 +36,7 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
         return
     first = set(map(id, first_of(job, [e for e, _ in before])))
     leading = [(e, f) for e, f in before if id(e) in first]
-    event, fact = min(leading, key=lambda item: (item[1].bare, job.rank(item[0]) is None))
+    event, fact = min(leading, key=lambda item: (job.rank(item[0]) is None, item[1].bare))
     alike = [
         e
         for e, f in raised
