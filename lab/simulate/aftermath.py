@@ -50,6 +50,7 @@ class Aftermath:
         self.happenings: list[Happening] = []
         self._signalled: set[int] = set()
         self._torn: set[int] = set()
+        self._caught_s: dict[int, float] = {}
         self._agents = set(mesh.hosts)
         self._first_signal: int | None = None
         self._step_over = False
@@ -103,6 +104,7 @@ class Aftermath:
     def _time_out(self, at_s: float, work: Work) -> None:
         if work.rank in self.alive:
             self._say("timeout", at_s, work.rank, work=work)
+            self._caught_s.setdefault(work.rank, at_s)
             self._fail(at_s, work, "timeout")
 
     def _async_error(self, at_s: float, work: Work, text: str = "socket") -> None:
@@ -142,7 +144,8 @@ class Aftermath:
 
     def _tear_down(self, at_s: float, work: Work, reason: str) -> None:
         if work.rank in self.alive:
-            self._say("teardown", at_s, work.rank, work=work, text=reason)
+            ran_ms = int(1000 * (self._caught_s.get(work.rank, at_s) - work.enqueued_s))
+            self._say("teardown", at_s, work.rank, work=work, text=reason, number=ran_ms)
             self._at(at_s + self.rng.uniform(0.1, 0.9), lambda t: self._die(t, work.rank, SIGABRT))
 
     def _stuck(self, at_s: float, rank: int) -> None:

@@ -71,12 +71,12 @@ def crossed_transfers(draft: Draft) -> None:
 
 def stopped(draft: Draft) -> None:
     """Somebody stops the launcher from outside while all is well."""
-    draft.set(sigterm_s=draft.begin_s + 9 * draft.shape.step_s)
+    draft.set(sigterm_s=draft.undisturbed_s[-1] + 0.4 * draft.shape.step_s)
 
 
 def time_limit(draft: Draft) -> None:
     """Slurm's limit ends a job in which all is well."""
-    draft.set(time_limit_s=draft.begin_s + 9 * draft.shape.step_s)
+    draft.set(time_limit_s=draft.undisturbed_s[-1] + 0.4 * draft.shape.step_s)
 
 
 def hang_then_limit(draft: Draft) -> None:

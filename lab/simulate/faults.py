@@ -34,7 +34,8 @@ Extra = Callable[[Scene], Iterator[Line]]
 
 @dataclass(slots=True)
 class Draft:
-    """A run while it is made up. ``first_step`` and ``at_step``: where the simulated part and the fault are."""
+    """A run while it is made up. ``first_step`` and ``at_step``: where the simulated part and the fault are;
+    ``undisturbed_s``: when each simulated step would end if nothing went wrong."""
 
     mesh: Mesh
     torch: Torch
@@ -46,6 +47,7 @@ class Draft:
     at_step: int
     begin_s: float
     opening: bool
+    undisturbed_s: tuple[float, ...]
     breaks: Breaks = field(default_factory=Breaks)
     culprits: tuple[int, ...] = ()
     extra: list[Extra] = field(default_factory=list)
@@ -74,8 +76,9 @@ class Draft:
         self.programs[rank][position:position] = statements
 
     def step_s(self) -> float:
-        """About when the fault's step begins."""
-        return self.begin_s + (self.at_step - self.first_step) * self.shape.step_s * 1.5
+        """When the fault's step begins."""
+        index = self.at_step - self.first_step
+        return self.undisturbed_s[index - 1] if index else self.begin_s
 
     def set(self, **changes: object) -> None:
         self.around = replace(self.around, **changes)  # type: ignore[arg-type]

@@ -13,8 +13,8 @@ class Happening:
 
     ``kind``: timeout, async-error, dump-local, dump-remote, teardown, monitor-kill, watchdog-stuck, store-lost (of a
     rank); died, ended; closing, forced, failed, table, signalled (of a torchrun agent); task-exit, step-cancelled,
-    time-limit, node-failure, oom-step (of Slurm); actor-died (of Ray). ``number``: an exit code, or the rank that
-    signals. ``others``: further ranks that are meant.
+    time-limit, node-failure, oom-step (of Slurm); actor-died (of Ray). ``number``: an exit code, the rank that
+    signals, or for how many milliseconds a work ran. ``others``: further ranks that are meant.
     """
 
     kind: str

@@ -21,6 +21,11 @@ class Layout(str, enum.Enum):
     SRUN = "srun"  # srun --label
     RAY = "ray"  # the driver's log, "(TrainWorker pid=4711)" before the workers' lines
 
+    @property
+    def keeps_apart(self) -> bool:
+        """Whether each rank's lines are in files of its own."""
+        return self in (Layout.RANK_FILES, Layout.LOG_DIR)
+
 
 @dataclass(frozen=True, slots=True)
 class Kept:
@@ -36,7 +41,7 @@ Files = dict[str, list[Kept]]
 
 def arrange(scene: Scene, layout: Layout, lines: Sequence[Line]) -> Files:
     """The files of this layout, complete."""
-    files: Files = {}
+    files: Files = {path: [] for rank in scene.mesh.ranks for path in _own_files(scene, layout, rank)}
     for line in _in_order(scene, layout, lines):
         path = _path(scene, layout, line)
         if path is not None:
@@ -56,9 +61,11 @@ def text_of(kept: Sequence[Kept]) -> str:
     return "".join(parts)
 
 
-def has_own_file(layout: Layout) -> bool:
-    """Whether each rank's lines are kept apart."""
-    return layout in (Layout.RANK_FILES, Layout.LOG_DIR)
+def _own_files(scene: Scene, layout: Layout, rank: int) -> list[str]:
+    """The files of a rank that exist even if it prints nothing."""
+    if layout is Layout.RANK_FILES:
+        return [f"rank{rank}.log"]
+    return [f"{_folder(scene, rank)}/{name}.log" for name in ("stdout", "stderr")] if layout is Layout.LOG_DIR else []
 
 
 def path_of_rank(scene: Scene, layout: Layout, rank: int) -> str | None:

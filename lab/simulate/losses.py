@@ -6,7 +6,7 @@ import enum
 import random
 from collections.abc import Collection
 
-from lab.simulate.layout import Files, Kept, Layout, cut, has_own_file, path_of_rank
+from lab.simulate.layout import Files, Kept, Layout, cut, path_of_rank
 from lab.simulate.lines import Speaker
 from lab.simulate.scene import Scene
 
@@ -27,7 +27,7 @@ class Loss(str, enum.Enum):
 
 def possible(layout: Layout) -> list[Loss]:
     """The losses that make sense for a layout."""
-    if has_own_file(layout):
+    if layout.keeps_apart:
         return [Loss.CULPRIT, Loss.VICTIMS, Loss.LAUNCHER]
     return [Loss.EXCERPT, Loss.TAIL, Loss.HEAD]
 
@@ -44,8 +44,11 @@ def lose(
         few = rng.sample(others, k=max(1, len(others) // 2)) if len(others) > 1 else []
         return _without(files, [path_of_rank(scene, layout, rank) for rank in few])
     if loss is Loss.LAUNCHER:
-        kept = {path: [it for it in lines if it.line.speaker is Speaker.WORKER] for path, lines in files.items()}
-        return {path: lines for path, lines in kept.items() if lines}
+        return {
+            path: lines
+            for path, lines in files.items()
+            if not lines or any(it.line.speaker is Speaker.WORKER for it in lines)
+        }
     if loss is Loss.EXCERPT:
         return _excerpt(files, rng)
     if loss is Loss.TAIL:

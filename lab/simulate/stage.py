@@ -34,9 +34,8 @@ def simulate(run: Run) -> tuple[Scene, Outcome]:
     rng = random.Random(f"{run.seed}/{run.number}/model")
     draft = _draft(run, rng)
     ALL_FAULTS[run.fault](draft)
-    ranks = Engine(
-        run.mesh, draft.programs, _base(draft), draft.begin_s, draft.breaks, draft.around.timeout_s
-    ).run()
+    base = {} if draft.opening else _base(run.mesh, draft.shape, draft.first_step)
+    ranks = Engine(run.mesh, draft.programs, base, draft.begin_s, draft.breaks, draft.around.timeout_s).run()
     aftermath = Aftermath(run.mesh, ranks, run.torch, draft.around, rng)
     happenings = aftermath.run()
     exits = {rank: code for rank, (_, code) in aftermath.exits.items()}
@@ -77,6 +76,8 @@ def _draft(run: Run, rng: random.Random) -> Draft:
     programs = {
         rank: program(mesh, rank, shape, first_step, SIMULATED_STEPS, opening) for rank in mesh.ranks
     }
+    dry = Engine(mesh, programs, {}, begin_s).run()
+    undisturbed_s = tuple(at_s for _, at_s in dry[0].steps)
     launcher = LAUNCHERS.get(run.layout, "torchrun")
     if run.layout is Layout.RANK_FILES and rng.random() < 0.4:
         launcher = "none"
@@ -85,17 +86,13 @@ def _draft(run: Run, rng: random.Random) -> Draft:
         launcher, timeout_s, stubborn=rng.random() < 0.15, kills_on_bad_exit=rng.random() < 0.6
     )
     at_step = first_step + (0 if opening else rng.randint(1, SIMULATED_STEPS - 1))
-    return Draft(mesh, torch, shape, rng, programs, around, first_step, at_step, begin_s, opening)
+    return Draft(mesh, torch, shape, rng, programs, around, first_step, at_step, begin_s, opening, undisturbed_s)
 
 
-def _base(draft: Draft) -> dict[tuple[int, int], int]:
-    """Works done before the simulated part."""
-    if draft.opening:
-        return {}
-    mesh, shape = draft.mesh, draft.shape
+def _base(mesh: Mesh, shape: Shape, first_step: int) -> dict[tuple[int, int], int]:
+    """Works done before the simulated part, by rank and group."""
     return {
-        (rank, group.number): opening_works(mesh, shape, group)
-        + draft.first_step * works_per_step(mesh, rank, shape, group)
+        (rank, group.number): opening_works(mesh, shape, group) + first_step * works_per_step(mesh, rank, shape, group)
         for rank in mesh.ranks
         for group in mesh.groups_of(rank)
     }

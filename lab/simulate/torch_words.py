@@ -103,8 +103,7 @@ def describe(scene: Scene, work: Work) -> str:
     return f"WorkNCCL({', '.join(parts)})"
 
 
-def caught_text(scene: Scene, work: Work, at_s: float) -> str:
-    ran_ms = int((at_s - work.enqueued_s) * 1000)
+def caught_text(scene: Scene, work: Work, ran_ms: int) -> str:
     group = work.call.group
     prefix = f"[Rank {group.rank_of(work.rank)}] "
     if scene.torch.name == MAIN:
@@ -123,7 +122,7 @@ def _told(work: Work) -> Tell:
 
 def _timeout(scene: Scene, it: Happening, work: Work) -> Iterator[Line]:
     rank, at_s = work.rank, it.at_s
-    yield cpp(scene, rank, at_s, "E", "caught", caught_text(scene, work, at_s), (_told(work),))
+    yield cpp(scene, rank, at_s, "E", "caught", caught_text(scene, work, int((at_s - work.enqueued_s) * 1000)), (_told(work),))
     yield from _status(scene, work, at_s + 0.0005, timed_out=True)
 
 
@@ -213,7 +212,7 @@ def _teardown(scene: Scene, it: Happening, work: Work) -> Iterator[Line]:
         yield cpp(scene, rank, at_s, "E", "teardown", f"{CORRUPTED} {old}")
     timed_out = it.text == "timeout"
     reason = (
-        caught_text(scene, work, work.enqueued_s + scene.timeout_s + 0.02)
+        caught_text(scene, work, it.number or 0)
         if timed_out
         else f"NCCL error: remote process exited or there was a network error, NCCL version {torch.nccl}"
     )

@@ -54,7 +54,7 @@ def events(
     chosen = _Selection.asked(catalog, rank or [], pattern or [], kind or [], role or [], since, until)
     rows = list(_rows(_scanned(paths, catalog), chosen))
     if chosen.timeless:
-        typer.echo(f"{chosen.timeless} events without a time were left out", err=True)
+        typer.echo(f"events left out because they have no time: {chosen.timeless}", err=True)
     _write(render(rows, format_name, _terminal_columns()))
 
 

@@ -47,6 +47,7 @@ def _placed(events: Sequence[Event]) -> list[tuple[Place, Event]]:
     launch = attempt = 0
     ended = False
     places: list[Place] = []
+    failures = _failures(events)
     for event in events:
         fact = event.fact
         if isinstance(fact, AttemptStart) and fact.launch:
@@ -57,7 +58,23 @@ def _placed(events: Sequence[Event]) -> list[tuple[Place, Event]]:
         places.append((launch, attempt if event.origin.attempt is None else event.origin.attempt))
         if isinstance(fact, AttemptStart) and not fact.launch:
             attempt = fact.attempt if fact.attempt is not None else attempt + 1
+        elif id(event) in failures:
+            attempt = max(attempt, failures[id(event)])
     return [((place[0] - launch, place[1]), event) for place, event in zip(places, events, strict=True)]
+
+
+def _failures(events: Sequence[Event]) -> dict[int, int]:
+    """After which line of an agent which attempt begins: an agent tells of one failed worker group an attempt.
+
+    Without INFO logs that is the only sign of a restart. The last failure is followed by none.
+    """
+    told: dict[int, list[Event]] = {}
+    restarts_told = any(isinstance(e.fact, AttemptStart) and not e.fact.launch for e in events)
+    for event in events:
+        by_agent = event.origin.role == "agent" and event.origin.pid is not None
+        if isinstance(event.fact, ProcessExit) and event.fact.by == "torchelastic" and by_agent and not restarts_told:
+            told.setdefault(event.origin.pid or 0, []).append(event)
+    return {id(event): number for of_agent in told.values() for number, event in enumerate(of_agent[:-1], 1)}
 
 
 def _fails(event: Event) -> bool:

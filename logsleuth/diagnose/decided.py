@@ -7,7 +7,7 @@ from typing import Any
 
 from logsleuth.catalog.spec import Catalog, CauseSpec, DecidedBy
 from logsleuth.diagnose.blame import culprits_of_events, culprits_of_ranks, everybody, evidence, first_of, silent_alike
-from logsleuth.diagnose.judgements.process_died_unexplained import one_node
+from logsleuth.diagnose.exits import one_node
 from logsleuth.model.diagnosis import Culprit, Finding
 from logsleuth.model.events import Event
 from logsleuth.model.job import JobView

@@ -27,7 +27,8 @@ def reading(fact: PythonException, catalog: Catalog) -> str:
 def program_exceptions(job: JobView, catalog: Catalog) -> list[tuple[Event, PythonException]]:
     """Exceptions that no other pattern reads better, that are not about others, and that did end something.
 
-    A chained exception counts as what it was raised from, when that was about others.
+    A chained exception counts as what it was raised from, when that was about others. What one rank handled and
+    survived is handled on the others too.
     """
     better = {
         (event.locator.source, event.locator.start)
@@ -42,7 +43,6 @@ def program_exceptions(job: JobView, catalog: Catalog) -> list[tuple[Event, Pyth
             root = PythonException(type=fact.root_type, message=fact.root_message)
             if reading(root, catalog) != PROGRAM:
                 continue
-        if job.went_on(event):
-            continue
         found.append((event, fact))
-    return found
+    handled = {(f.type, f.where) for e, f in found if f.where is not None and job.went_on(e)}
+    return [(e, f) for e, f in found if (f.type, f.where) not in handled and not job.went_on(e)]

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from logsleuth.catalog.spec import Catalog
+from logsleuth.diagnose.blame import tasks_are_ranks
+from logsleuth.diagnose.exceptions import reading
 from logsleuth.model.events import (
+    CollectiveMismatch,
     CollectiveTimeout,
+    CudaError,
     Event,
+    MemoryExhausted,
+    MonitoredBarrier,
     NcclError,
+    NcclWarn,
+    PeerLost,
     ProcessAborted,
     ProcessExit,
+    PythonException,
+    Setup,
+    SignalReceived,
     SignalSent,
+    StorageError,
+    StoreError,
     WatchdogStuck,
 )
 from logsleuth.model.job import JobView
@@ -26,6 +40,20 @@ _SIGNALS = {
     15: "SIGTERM",
 }
 _FROM_OUTSIDE = frozenset({"SIGTERM", "SIGHUP", "SIGINT"})
+#: What a process says of its own failure before it exits with a code.
+_SELF_EXPLAINING = (
+    CollectiveTimeout,
+    CollectiveMismatch,
+    MonitoredBarrier,
+    PeerLost,
+    StoreError,
+    CudaError,
+    MemoryExhausted,
+    NcclError,
+    NcclWarn,
+    StorageError,
+    Setup,
+)
 
 
 def signal_of(fact: ProcessExit) -> str | None:
@@ -40,7 +68,7 @@ def signal_of(fact: ProcessExit) -> str | None:
     return _SIGNALS.get(code - 128) if 128 < code < 160 else None
 
 
-def deaths(job: JobView) -> list[tuple[Event, ProcessExit]]:
+def deaths(job: JobView, catalog: Catalog) -> list[tuple[Event, ProcessExit]]:
     """Exits that were not clean and that no launcher caused, in the order told; an abort after a watchdog is left
     out."""
     aborted = any(True for _ in job.of(CollectiveTimeout, WatchdogStuck, ProcessAborted, NcclError))
@@ -61,13 +89,33 @@ def deaths(job: JobView) -> list[tuple[Event, ProcessExit]]:
             continue
         if signal == "SIGKILL" and killed and fact.pid in {e.fact.pid for e in killed}:  # type: ignore[attr-defined]
             continue
+        if signal is None and (fact.exit_code or 0) > 0 and _raised(job, fact, catalog):
+            continue
         found.append((event, fact))
     return found
 
 
-def first_deaths(job: JobView) -> list[tuple[Event, ProcessExit]]:
+def _alone(job: JobView, fact: ProcessExit) -> bool:
+    """Whether a launcher saw this process end by a signal first, and had sent none itself: somebody else did."""
+    sent = {f.pid for _, f in job.of(SignalSent)}
+    told = any(True for _ in job.of(SignalReceived))
+    return fact.first_observed and fact.pid is not None and fact.pid not in sent and not told and bool(sent)
+
+
+def _raised(job: JobView, fact: ProcessExit, catalog: Catalog) -> bool:
+    """Whether an exit with a code is what an exception or a reported failure of that process ends in.
+
+    An exception whose rank is not known may be this process's.
+    """
+    told = {job.rank(e) for e, _ in job.of(*_SELF_EXPLAINING)}
+    told |= {job.rank(e) for e, f in job.of(PythonException) if reading(f, catalog) != "launcher"}
+    rank = rank_that_died(job, fact)
+    return bool(told) and (None in told or rank is None or rank in told)
+
+
+def first_deaths(job: JobView, catalog: Catalog) -> list[tuple[Event, ProcessExit]]:
     """The deaths that the launchers saw first: before a scheduler's or launcher's clean-up in the same source."""
-    found = deaths(job)
+    found = deaths(job, catalog)
     cleanup = {
         event.locator.source: event.locator.start
         for event in reversed(job.events)
@@ -75,3 +123,32 @@ def first_deaths(job: JobView) -> list[tuple[Event, ProcessExit]]:
     }
     early = [(e, f) for e, f in found if e.locator.start < cleanup.get(e.locator.source, e.locator.start + 1)]
     return early or found
+
+
+def rank_that_died(job: JobView, fact: ProcessExit) -> int | None:
+    """The global rank of the process that an exit line names: as printed, by its pid, or by its local rank on one
+    node."""
+    if fact.rank is not None:
+        return fact.rank
+    for process in job.processes:
+        if fact.pid is not None and process.pid == fact.pid and process.rank is not None:
+            return process.rank
+    if fact.local_rank is not None and one_node(job):
+        return fact.local_rank
+    if fact.tasks is not None and fact.tasks.isdigit() and tasks_are_ranks(job):
+        return int(fact.tasks)
+    return None
+
+
+def one_node(job: JobView) -> bool:
+    """Whether the world fits one node, so that a local rank is the global rank."""
+    if any(p.rank is not None and p.local_rank is not None and p.rank != p.local_rank for p in job.processes):
+        return False
+    gpus = job.environment.first("gpu-count")
+    size = job.world_size
+    machines = job.environment.first("nodes")
+    if machines is not None:
+        return machines == "1"
+    if size is not None and (size <= 1 or (gpus is not None and gpus.isdigit() and size <= int(gpus))):
+        return True
+    return (size is not None and size <= 8 and len(job.hosts) <= 1) or len(job.hosts) == 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any, TypeVar
 
-from logsleuth.model.events import Event, Fact, Progress
+from logsleuth.model.events import Event, Fact, ProcessExit, Progress
 from logsleuth.model.scan import Digest, SourceScan
 from logsleuth.model.timeline import GroupState, ProcessGroup, ProcessTimeline
 
@@ -136,19 +136,39 @@ class JobView:
         return first.locator.source == second.locator.source and apart > INTERLEAVED_BYTES
 
     def went_on(self, event: Event) -> bool:
-        """Whether the run made progress or ended well after ``event``, as its source shows.
+        """Whether the process that printed ``event`` made progress or ended well after it, as its source shows.
 
-        A progress bar that is only printed again while it is torn down is no progress. Trouble on the way in is also
-        over when a later stage was reached.
+        Other ranks' progress says nothing: they may have been ahead, or their lines were buffered. A progress bar
+        that is only printed again while it is torn down is no progress. Trouble on the way in is also over when a
+        later stage was reached.
         """
         stages = _LATER_STAGES if event.kind in ("rendezvous", "store-error") else frozenset({"run-end"})
-        here = [e for e in self.events if e.locator.source == event.locator.source]
-        if any(e.kind in stages and e.locator.start > event.locator.end for e in here):
+        mine = [e for e in self.events if e.locator.source == event.locator.source and self._may_be_of(e, event)]
+        if any(e.kind in stages and e.locator.start > event.locator.end for e in mine):
             return True
-        before = [f.step for e in here if isinstance(f := e.fact, Progress) and e.locator.start < event.locator.start]
-        after = [f.step for e in here if isinstance(f := e.fact, Progress) and e.locator.start > event.locator.end]
+        before = [f.step for e in mine if isinstance(f := e.fact, Progress) and e.locator.start < event.locator.start]
+        after = [f.step for e in mine if isinstance(f := e.fact, Progress) and e.locator.start > event.locator.end]
         reached = max((step for step in before if step is not None), default=0)
-        return any(step is not None and step > reached for step in after) or (len(after) > 1 and None in after)
+        advanced = {step for step in after if step is not None and step > reached}
+        needed = 1 if not self.died else 2
+        return len(advanced) >= needed or (not self.died and len(after) > 1 and None in after)
+
+    def _may_be_of(self, other: Event, event: Event) -> bool:
+        """Whether ``other`` may come from the process that printed ``event``."""
+        mine, its = self.process(event), self.process(other)
+        if mine is its or mine is None or its is None:
+            return True
+        if mine.rank is not None and its.rank is not None:
+            return False
+        return not self.died
+
+    @property
+    def died(self) -> bool:
+        """Whether a launcher saw a process fail."""
+        return any(
+            isinstance(e.fact, ProcessExit) and e.role != "benign" and (e.fact.exit_code or e.fact.signal)
+            for e in self.events
+        )
 
     @property
     def world_size(self) -> int | None:

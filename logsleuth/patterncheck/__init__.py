@@ -1,1 +1,1 @@
-"""Lint and test of the catalog: every file keeps the promises that the stages rely on."""
+"""The catalog as its authors see it: lint, test, skeletons of new patterns, descriptions and pages of documentation."""

@@ -24,7 +24,7 @@ CAUSE = "host-oom-kill"
 
 
 def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
-    dead = [(e, f) for e, f in first_deaths(job) if signal_of(f) == "SIGKILL"]
+    dead = [(e, f) for e, f in first_deaths(job, catalog) if signal_of(f) == "SIGKILL"]
     if not dead:
         yield Passed(CAUSE, "no process was killed by SIGKILL", "the kernel's log of that node")
         return

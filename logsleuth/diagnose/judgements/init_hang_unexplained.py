@@ -16,8 +16,9 @@ from logsleuth.catalog.spec import Catalog
 from logsleuth.diagnose.blame import evidence, one, ranks_text
 from logsleuth.diagnose.early import early_hang
 from logsleuth.diagnose.judgements.rank_missing_collective import work_facts
+from logsleuth.diagnose.stuck import stuck_works
 from logsleuth.model.diagnosis import Finding, Passed
-from logsleuth.model.events import EnvFact
+from logsleuth.model.events import EnvFact, StoreError
 from logsleuth.model.job import JobView
 
 CAUSE = "init-hang-unexplained"
@@ -25,6 +26,21 @@ CAUSE = "init-hang-unexplained"
 
 def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
     hang = early_hang(job)
+    waiting_for_store = [
+        e
+        for e, f in job.of(StoreError, what=("wait-timeout", "unique-id"))
+        if f.what == "wait-timeout" or "imeout" in (f.error or "")
+    ]
+    if hang is None and waiting_for_store and not stuck_works(job):
+        yield Finding(
+            CAUSE,
+            CAUSE,
+            "medium",
+            evidence(waiting_for_store[-1], "a key that another rank writes during set-up never came"),
+            summary="Setting up a process group waited for another rank until the timeout; "
+            "the logs do not say what kept it.",
+        )
+        return
     if hang is None:
         yield Passed(CAUSE, "no hang at the very start is visible")
         return

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from logsleuth.catalog.spec import Catalog
 from logsleuth.diagnose.blame import culprits_of_ranks, evidence, ranks_text
-from logsleuth.diagnose.judgements.process_died_unexplained import one_node
+from logsleuth.diagnose.exits import one_node
 from logsleuth.model.diagnosis import Finding, Passed
 from logsleuth.model.events import CommInit, Event, MonitoredBarrier, NcclError, NcclWarn, PeerLost, RunEnd
 from logsleuth.model.job import JobView

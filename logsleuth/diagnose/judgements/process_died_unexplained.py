@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from logsleuth.catalog.spec import Catalog
-from logsleuth.diagnose.blame import culprit_of, evidence, ranks_text, tasks_are_ranks
-from logsleuth.diagnose.exits import first_deaths, signal_of
+from logsleuth.diagnose.blame import culprit_of, evidence, ranks_text
+from logsleuth.diagnose.exits import first_deaths, rank_that_died, signal_of
 from logsleuth.model.diagnosis import Culprit, Finding, Passed
 from logsleuth.model.events import Event, ProcessExit
 from logsleuth.model.job import JobView
@@ -23,7 +23,7 @@ CAUSE = "process-died-unexplained"
 
 
 def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
-    dead = first_deaths(job)
+    dead = first_deaths(job, catalog)
     if not dead:
         yield Passed(CAUSE, "no process is known to have died by itself")
         return
@@ -75,32 +75,3 @@ def died(job: JobView, dead: list[tuple[Event, ProcessExit]]) -> tuple[Culprit, 
     if job.world_size is not None and 1 < job.world_size <= len(found):
         return ()
     return tuple(found[rank] for rank in sorted(found))
-
-
-def rank_that_died(job: JobView, fact: ProcessExit) -> int | None:
-    """The global rank of the process that an exit line names: as printed, by its pid, or by its local rank on one
-    node."""
-    if fact.rank is not None:
-        return fact.rank
-    for process in job.processes:
-        if fact.pid is not None and process.pid == fact.pid and process.rank is not None:
-            return process.rank
-    if fact.local_rank is not None and one_node(job):
-        return fact.local_rank
-    if fact.tasks is not None and fact.tasks.isdigit() and tasks_are_ranks(job):
-        return int(fact.tasks)
-    return None
-
-
-def one_node(job: JobView) -> bool:
-    """Whether the world fits one node, so that a local rank is the global rank."""
-    if any(p.rank is not None and p.local_rank is not None and p.rank != p.local_rank for p in job.processes):
-        return False
-    gpus = job.environment.first("gpu-count")
-    size = job.world_size
-    machines = job.environment.first("nodes")
-    if machines is not None:
-        return machines == "1"
-    if size is not None and (size <= 1 or (gpus is not None and gpus.isdigit() and size <= int(gpus))):
-        return True
-    return (size is not None and size <= 8 and len(job.hosts) <= 1) or len(job.hosts) == 1

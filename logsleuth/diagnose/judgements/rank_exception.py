@@ -44,7 +44,7 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
     ]
     ranks = {rank for e in alike if (rank := job.rank(e)) is not None}
     common = everybody(job, ranks)
-    culprits = () if common else culprits_of_events(job, alike) or _by_exit(job)
+    culprits = () if common else culprits_of_events(job, alike) or _by_exit(job, catalog)
     message = f": {fact.message}" if fact.message else ""
     who = "Every rank" if common else ranks_text(c.rank for c in culprits) or "A process"
     place = f" at {fact.where}" if fact.where else ""
@@ -62,9 +62,9 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
     )
 
 
-def _by_exit(job: JobView) -> tuple[Culprit, ...]:
+def _by_exit(job: JobView, catalog: Catalog) -> tuple[Culprit, ...]:
     """The one process that a launcher saw end with an exit code, where the exception's line does not tell its rank."""
-    dead = [(e, f) for e, f in first_deaths(job) if signal_of(f) is None]
+    dead = [(e, f) for e, f in first_deaths(job, catalog) if signal_of(f) is None]
     culprits = died(job, dead)
     return culprits if len(culprits) == 1 else ()
 

@@ -17,7 +17,16 @@ from logsleuth.catalog.spec import Catalog
 from logsleuth.diagnose.blame import culprits_of_ranks, evidence, ranks_text
 from logsleuth.diagnose.stuck import Absent, StuckWork, laggards, stuck_works
 from logsleuth.model.diagnosis import Finding, Passed
-from logsleuth.model.events import DesyncReport, MonitoredBarrier, ProcessExit, SignalSent, StepOrder
+from logsleuth.model.events import (
+    CollectiveTimeout,
+    DesyncReport,
+    MonitoredBarrier,
+    PeerLost,
+    ProcessExit,
+    RunEnd,
+    SignalSent,
+    StepOrder,
+)
 from logsleuth.model.job import JobView
 
 CAUSE = "rank-missing-collective"
@@ -37,7 +46,7 @@ MOST_ELIMINATED = 1
 def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
     works = stuck_works(job)
     found = [*_barrier(job), *_desync(job)] or [*_from_works(job, works)] or [*_behind(job, works)]
-    yield from found or _left_alone(job, works)
+    yield from found or [*_ended_early(job)] or _left_alone(job, works)
 
 
 def _barrier(job: JobView) -> Iterator[Finding]:
@@ -88,6 +97,30 @@ def _from_works(job: JobView, works: Sequence[StuckWork]) -> Iterator[Finding]:
     if named and len(named) <= len(waiting):
         sure = job.coverage.complete and all(a.how == "counters" for a in named)
         yield _finding(job, work, sorted(named, key=lambda a: a.rank), others, "high" if sure else "medium")
+
+
+def _ended_early(job: JobView) -> Iterator[Finding]:
+    """A rank whose log ends well while the others lose their connection to it, or wait: it had less to do."""
+    lost = [e for e, _ in job.of(PeerLost) if e.role != "benign"] + [e for e, _ in job.of(CollectiveTimeout)]
+    ended = [e for e, _ in job.of(RunEnd)]
+    if not lost or not ended:
+        return
+    victims = {job.rank(e) for e in lost}
+    early = [e for e in ended if job.rank(e) not in victims or job.rank(e) is None]
+    if not early or any(job.precedes(lost[0], e) for e in early) or len({job.rank(e) for e in ended}) > len(victims):
+        return
+    ranks = {rank for e in early if (rank := job.rank(e)) is not None}
+    who = ranks_text(ranks) or "A rank"
+    yield Finding(
+        CAUSE,
+        CAUSE,
+        "medium",
+        evidence(
+            early[0], "ended well, while others still needed it", [(e, "lost it, or waited for it") for e in lost]
+        ),
+        culprits_of_ranks(job, ranks, "its own log ends well"),
+        summary=f"{who[:1].upper()}{who[1:]} ended while the others still had collectives to run.",
+    )
 
 
 def _behind(job: JobView, works: Sequence[StuckWork]) -> Iterator[Finding]:

@@ -25,7 +25,7 @@ _CRASHES = ("SIGSEGV", "SIGILL", "SIGFPE")
 
 
 def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
-    dead = [(e, f) for e, f in first_deaths(job) if signal_of(f) in _CRASHES]
+    dead = [(e, f) for e, f in first_deaths(job, catalog) if signal_of(f) in _CRASHES]
     if not dead:
         yield Passed(CAUSE, "no process ended by SIGSEGV, SIGILL or SIGFPE")
         return

@@ -22,7 +22,7 @@ CAUSE = "shm-exhausted"
 
 
 def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
-    dead = [(e, f) for e, f in first_deaths(job) if signal_of(f) == "SIGBUS"]
+    dead = [(e, f) for e, f in first_deaths(job, catalog) if signal_of(f) == "SIGBUS"]
     if not dead:
         yield Passed(CAUSE, "no process ended by SIGBUS")
         return
