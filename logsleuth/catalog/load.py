@@ -41,6 +41,9 @@ def load_catalog(extra: Iterable[Path] = ()) -> Catalog:
     Raises CatalogError with every fault of every file at once.
     """
     folders = [builtin_folder(), *extra]
+    missing = [f"{folder}: no such folder" for folder in folders[1:] if not folder.is_dir()]
+    if missing:
+        raise CatalogError(missing, hint="--patterns takes a folder of YAML files")
     files = [(folder, path) for folder in folders for path in sorted(folder.rglob("*.yaml"))]
     if not files:
         raise CatalogError([f"{folders[0]}: no pattern files"], hint="reinstall LogSleuth")

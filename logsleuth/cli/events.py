@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from logsleuth.cli.own import catalog_with
 from logsleuth.cli.rows import FORMATS, Row, render
 from logsleuth.errors import InputError, UsageError
 
@@ -46,11 +47,9 @@ def events(
 
     --since and --until compare the times as they are printed; events without a time are left out then.
     """
-    from logsleuth.catalog.load import load_catalog
-
     if format_name not in FORMATS:
         raise UsageError(f"--format {format_name}: not one of {', '.join(FORMATS)}")
-    catalog = load_catalog(patterns or ())
+    catalog = catalog_with(patterns)
     chosen = _Selection.asked(catalog, rank or [], pattern or [], kind or [], role or [], since, until)
     rows = list(_rows(_scanned(paths, catalog), chosen))
     if chosen.timeless:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from logsleuth.catalog.load import load_catalog
+from logsleuth.cli.own import catalog_with
 from logsleuth.errors import UsageError
 
 
@@ -23,7 +23,7 @@ def explain(
     """Say what a cause or a pattern means, what decides it, and what to do."""
     from logsleuth.patterncheck.describe import describe_cause, describe_pattern
 
-    catalog = load_catalog(patterns or ())
+    catalog = catalog_with(patterns)
     if name in catalog.causes:
         typer.echo(_compact(describe_cause(catalog.causes[name], catalog, judgements().get(name))))
     elif name in catalog.patterns:

@@ -11,7 +11,7 @@ from logsleuth.correlate.environment import build_environment
 from logsleuth.correlate.identity import identify
 from logsleuth.correlate.ledger import build_groups
 from logsleuth.model.events import Event, NcclWarn, ProcessExit, ProcessMap
-from logsleuth.model.job import JobView, ordered
+from logsleuth.model.job import Attempt, JobView, ordered
 from logsleuth.model.scan import SourceScan
 
 
@@ -46,7 +46,7 @@ def correlate(
         process_of=identities.process_of,
         hung=hung,
         yearless=any(e.time is not None and e.time.has_date and not e.time.has_year for e in chosen.events),
-        notes=identities.notes,
+        notes=(*identities.notes, *_attempt_note(chosen.attempts, attempt)),
     )
 
 
@@ -63,3 +63,11 @@ def without_generic(events: Sequence[Event]) -> list[Event]:
         if not (isinstance(e.fact, NcclWarn) and e.fact.what == "other")
         or (e.locator.source, e.locator.start) not in specific
     ]
+
+
+def _attempt_note(attempts: Sequence[Attempt], wanted: int | None) -> list[str]:
+    """What the user asked for and did not get."""
+    shown = next((a.index for a in attempts if a.focus), None)
+    if wanted is None or shown is None or shown == wanted:
+        return []
+    return [f"attempt {wanted} is not in these logs; this is attempt {shown}"]

@@ -69,8 +69,10 @@ def signal_of(fact: ProcessExit) -> str | None:
 
 
 def deaths(job: JobView, catalog: Catalog) -> list[tuple[Event, ProcessExit]]:
-    """Exits that were not clean and that no launcher caused, in the order told; an abort after a watchdog is left
-    out."""
+    """Exits that were not clean and that no launcher caused, in the order told.
+
+    Left out: an abort after a watchdog, and an exit that an exception of the same process explains.
+    """
     aborted = any(True for _ in job.of(CollectiveTimeout, WatchdogStuck, ProcessAborted, NcclError))
     sent = {fact.pid: event for event, fact in job.of(SignalSent) if fact.pid is not None}
     killed = [e for e, f in job.of(SignalSent) if f.signal == "SIGKILL"]
@@ -79,7 +81,7 @@ def deaths(job: JobView, catalog: Catalog) -> list[tuple[Event, ProcessExit]]:
         signal = signal_of(fact)
         if (
             fact.exit_code == 0
-            or signal in _FROM_OUTSIDE
+            or (signal in _FROM_OUTSIDE and not _alone(job, fact))
             or (signal is None and fact.exit_code is None and fact.text is None)
         ):
             continue

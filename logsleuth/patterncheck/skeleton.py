@@ -47,6 +47,7 @@ _FIELD_WORDS: dict[str, tuple[str, ...]] = {
 SHORTEST_ANCHOR = 4
 GOOD_ANCHOR = 8
 LONGEST_ANCHOR = 60
+_EDGES = " []():,.;='\"-#<>"
 #: Words that ordinary logs are full of: alone they make no anchor.
 _COMMON = frozenset(
     {
@@ -108,9 +109,8 @@ def _parts(text: str) -> Iterator[str | _Value]:
 
 def _anchors(literals: Iterable[str], text: str) -> list[str]:
     """The one or two longest literals that ordinary logs do not hold."""
-    found = sorted(
-        {part.strip()[:LONGEST_ANCHOR].strip() for part in literals}, key=lambda part: (-_rarity(part), part)
-    )
+    trimmed = {part.strip(_EDGES)[:LONGEST_ANCHOR].strip(_EDGES) for part in literals}
+    found = sorted(trimmed, key=lambda part: (-_rarity(part), part))
     usable = [part for part in found if len(part.encode()) >= SHORTEST_ANCHOR]
     good = [part for part in usable if _rarity(part) >= GOOD_ANCHOR]
     return good[:2] or usable[:1] or [text[:LONGEST_ANCHOR]]

@@ -60,7 +60,12 @@ def _diagnosis(role: str, finding: model.Finding, job: JobView, catalog: Catalog
     spec = catalog.causes.get(finding.cause)
     ranks = sorted({c.rank for c in finding.culprits if c.rank is not None})
     hosts = sorted({c.host for c in finding.culprits if c.host is not None})
-    facts = {**finding.facts, "ranks": _listed(ranks, "rank"), "hosts": ", ".join(hosts), "world_size": job.world_size}
+    facts = {
+        **finding.facts,
+        "ranks": ", ".join(map(str, ranks)),
+        "hosts": ", ".join(hosts),
+        "world_size": job.world_size,
+    }
     focus = next((a.index for a in job.attempts if a.focus), None)
     return schema.Diagnosis(
         cause=finding.cause,
@@ -88,12 +93,6 @@ def _diagnosis(role: str, finding: model.Finding, job: JobView, catalog: Catalog
 def _collects(spec: CauseSpec | None, job: JobView, facts: Mapping[str, Any]) -> list[schema.Fix]:
     """A hypothesis or fallout only says what to collect or try, and only briefly."""
     return [fix for fix in fixes(spec, job, facts) if fix.kind == "collect"][:1] if spec else []
-
-
-def _listed(numbers: Sequence[int], word: str) -> str:
-    if not numbers:
-        return ""
-    return f"{word} {numbers[0]}" if len(numbers) == 1 else f"{word}s {', '.join(map(str, numbers))}"
 
 
 def _culprit(culprit: model.Culprit) -> schema.Culprit:

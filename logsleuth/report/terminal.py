@@ -26,6 +26,8 @@ NARROWEST = 60
 MOST_RANKS = 32
 MOST_NOTES = 12
 MOST_COLLECTS = 3
+#: Steps of the first fix that the first screen has room for.
+FIRST_STEPS = 1
 
 
 def render_terminal(report: Report, *, color: bool, width: int | None = None, verbose: bool = False) -> str:
@@ -141,22 +143,34 @@ def _answer(root: Diagnosis, width: int) -> list[RenderableType]:
     facts.add_row("Who", Text(culprits_line(root)))
     known = {c.known_by for c in root.culprits if c.known_by}
     if len(known) == 1:
-        facts.add_row("", Text(known.pop(), style="dim"))
+        facts.add_row("", Text(f"known by: {known.pop()}", style="dim"))
     facts.add_row("Sure?", Text(f"{root.confidence} confidence", style=_CONFIDENCE[root.confidence]))
     facts.add_row("Owner", Text(f"{OWNERS[root.owner]}; {RETRIES[root.retry]}"))
     parts: list[RenderableType] = [facts]
     first = _leading(root)
     rest = [f for f in root.fixes if f.kind != "collect" and f not in first]
     if first:
-        parts += [Text(), Text("Fix" if first[0].kind == "fix" else "Do", style="bold"), *_fix(first[0])]
+        parts += [Text(), Text("Fix" if first[0].kind == "fix" else "Do", style="bold"), *_fix_begun(first[0])]
     if root.evidence:
         parts += [Text(), Text("Proof", style="bold")]
         for item in proofs(root):
             parts.append(Text.assemble(("  " + near_place(item), "cyan"), "  ", (item.why, "")))
             parts.append(Text("    " + shortened(item.text, width - 4), style="dim"))
-    if rest:
-        parts += [_title("More that helps"), *(line for f in rest for line in _fix(f))]
+    whole = [f for f in first if _is_long(f)]
+    if whole or rest:
+        parts += [_title("What to do, in full"), *(line for f in [*whole, *rest] for line in _fix(f))]
     return parts
+
+
+def _is_long(fix: Fix) -> bool:
+    """Whether a fix is more than the first screen shows of it."""
+    return len(fix.steps) > FIRST_STEPS or bool(fix.env or fix.risk or fix.verify)
+
+
+def _fix_begun(fix: Fix) -> list[RenderableType]:
+    """The first steps of a fix, so that the proof stays on the first screen."""
+    begun = _fix(fix.model_copy(update={"steps": fix.steps[:FIRST_STEPS], "env": {}, "risk": None, "verify": None}))
+    return [*begun, _indented(Text("the rest is below", style="dim"))] if _is_long(fix) else begun
 
 
 def _fix(fix: Fix) -> list[RenderableType]:

@@ -24,6 +24,8 @@ def filled(template: str, facts: Mapping[str, Any]) -> str:
         names = _FIELD.findall(match.group(1))
         return match.group(1) if all(_known(facts, name) for name in names) else ""
 
+    if "," in str(facts.get("ranks", "")):
+        template = template.replace("rank {ranks}", "ranks {ranks}")
     text = _OPTIONAL.sub(optional, template)
     text = _FIELD.sub(
         lambda m: str(facts[m[1]]) if _known(facts, m[1]) else f"an unknown {m[1].replace('_', ' ')}", text
