@@ -85,7 +85,7 @@ def deaths(job: JobView, catalog: Catalog) -> list[tuple[Event, ProcessExit]]:
             or (signal is None and fact.exit_code is None and fact.text is None)
         ):
             continue
-        if signal == "SIGABRT" and aborted:
+        if aborted and (signal == "SIGABRT" or (signal is None and fact.exit_code is None and not _before(job, event))):
             continue
         if fact.pid in sent and (signal is None or sent[fact.pid].fact.signal == signal):  # type: ignore[attr-defined]
             continue
@@ -95,6 +95,11 @@ def deaths(job: JobView, catalog: Catalog) -> list[tuple[Event, ProcessExit]]:
             continue
         found.append((event, fact))
     return found
+
+
+def _before(job: JobView, event: Event) -> bool:
+    """Whether a death that is told without code or signal came before the processes were taken down."""
+    return all(job.precedes(event, other) for other, _ in job.of(CollectiveTimeout, WatchdogStuck, ProcessAborted))
 
 
 def _alone(job: JobView, fact: ProcessExit) -> bool:

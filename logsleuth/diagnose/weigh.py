@@ -85,14 +85,14 @@ def _surer(new: Finding, old: Finding) -> bool:
 def _explains(job: JobView, cause: Finding, effect: Finding, catalog: Catalog) -> bool:
     """Whether ``effect`` follows from ``cause``."""
     tier, effect_tier = _tier(cause, catalog), _tier(effect, catalog)
-    if _precedes(job, effect, cause) and cause.cause in _ENDINGS and effect.cause not in _ENDINGS:
+    if _yields(cause, effect, catalog) and not _yields(effect, cause, catalog):
         return False
-    if effect.cause in _ENDINGS and cause.cause not in _ENDINGS:
+    if _precedes(job, effect, cause) and _is_ending(cause) and not _is_ending(effect):
+        return False
+    if _is_ending(effect) and not _is_ending(cause):
         return _precedes(job, cause, effect) is True and _first_hand(cause, catalog)
-    spec = catalog.causes.get(effect.cause)
-    if spec is not None and cause.cause in spec.yields_to:
-        other = catalog.causes.get(cause.cause)
-        mutual = other is not None and effect.cause in other.yields_to
+    if _yields(effect, cause, catalog):
+        mutual = _yields(cause, effect, catalog)
         return not mutual or _standing(job, cause, catalog) < _standing(job, effect, catalog)
     if effect_tier == "symptom":
         return tier != "symptom" or _nearer(cause.cause) < _nearer(effect.cause)
@@ -102,6 +102,17 @@ def _explains(job: JobView, cause: Finding, effect: Finding, catalog: Catalog) -
         and _precedes(job, cause, effect) is True
         and _precedes(job, effect, cause) is not True
     )
+
+
+def _is_ending(finding: Finding) -> bool:
+    """A job that is ended from outside, except by the loss of a node, which is where the trouble begins."""
+    return finding.cause in _ENDINGS and finding.facts.get("what") != "node-failure"
+
+
+def _yields(finding: Finding, other: Finding, catalog: Catalog) -> bool:
+    """Whether the finding's cause says that the other's explains it."""
+    spec = catalog.causes.get(finding.cause)
+    return spec is not None and other.cause in spec.yields_to
 
 
 def _nearer(cause: str) -> int:
@@ -116,7 +127,7 @@ def _first_hand(finding: Finding, catalog: Catalog) -> bool:
 def _standing(job: JobView, finding: Finding, catalog: Catalog) -> tuple[int, int, float, bool, str]:
     """Smaller is better: tier, confidence, time, culprits named."""
     tier = _TIERS.index(_tier(finding, catalog))
-    if finding.cause in _ENDINGS:
+    if _is_ending(finding):
         tier = _TIERS.index("program")
     at = job.clock(finding.primary) if finding.primary else None
     certain = CONFIDENCES.index(finding.confidence)

@@ -73,6 +73,7 @@ def write_map(pseudonyms: Pseudonyms, path: Path) -> None:
     }
     try:
         path.touch(mode=0o600)
+        path.chmod(0o600)
         path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {_reason(error)}") from error

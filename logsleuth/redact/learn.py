@@ -155,7 +155,8 @@ def _shape(word: str) -> str:
     """``word`` without what differs from line to line: times, numbers, values."""
     if word.upper() == word.lower() or (word[4:5] == "-" and word[10:11] in ("T", "_")):
         return "#"
-    return word.partition("=")[0]
+    name, _, value = word.rpartition("=")
+    return name if name and value.upper() == value.lower() else word
 
 
 def _looks_like_host(word: str) -> bool:

@@ -114,9 +114,12 @@ class _Words:
 
     def _list(self, match: re.Match[str]) -> str:
         """``gpu[01-04]`` where all of them are hosts."""
-        new = [self._new_of.get(name) for name in expanded(match[0])]
-        known = [name for name in new if name is not None]
-        return compressed(known) if known and len(known) == len(new) else match[0]
+        new: list[str] = []
+        for name in expanded(match[0]):
+            if name not in self._new_of:
+                return match[0]
+            new.append(self._new_of[name])
+        return compressed(new) if new else match[0]
 
     def _token(self, match: re.Match[str]) -> str:
         """Every name in a run of letters, digits, dots and dashes; the longest at each place."""

@@ -1,8 +1,7 @@
 """Sends and receives were posted in orders that do not pair up.
 
 Concludes: p2p-order-deadlock; usually nobody is blamed, both sides of a pair hold.
-Evidence: two or more ranks stuck in SEND, RECV or batched point-to-point works, and no rank stuck in a collective of
-all.
+Evidence: two or more ranks stuck in SEND, RECV or batched point-to-point works, and nobody stuck in a collective.
 Mistaken for: collective-order-mismatch: ranks in different pair groups show different numbers, which proves nothing.
 One rank alone in such a work does not say whether its peer is late, gone or out of order.
 Example: rank 0 is stuck in SEND of PG 37 and rank 3 in COALESCED (sizes unset) of PG 35.
@@ -31,8 +30,8 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
             CAUSE, "fewer than two ranks are stuck in point-to-point works", "the works of the other ranks of the pairs"
         )
         return
-    if any(not work.is_p2p and work.absent for work in works):
-        yield Passed(CAUSE, "a collective of a larger group misses a rank, which stalls the pairs as well")
+    if any(not work.is_p2p for work in works):
+        yield Passed(CAUSE, "a collective is stuck as well, and a rank that waits there stalls its pairs")
         return
     shown = [w.evidence for w in waiters if w.evidence is not None]
     said = [
