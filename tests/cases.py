@@ -13,7 +13,8 @@
     fix_mentions      at least one of these words stands in the fixes
 
 ``known_gap`` says in a sentence why the tool does not get the case right yet, ``known_gap_without_a_log`` the same of
-the case with one innocent rank's log less.
+the case with one innocent rank's log less, ``known_gap_collected`` of the case behind the collectors that it names,
+``known_gap_in_texts`` of what its report says in words.
 """
 
 from __future__ import annotations

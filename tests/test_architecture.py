@@ -59,7 +59,7 @@ def test_a_file_imports_only_what_its_room_may(path: Path) -> None:
     for module in imports(path):
         top = module.partition(".")[0]
         if top == "logsleuth":
-            other = (module.split(".") + [""])[1]
+            other = [*module.split("."), ""][1]
             other = "" if other == "__version__" else other
             assert other == name or other in ours, f"{path.name} may not import {module}"
         elif top not in sys.stdlib_module_names:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from cases import Case, analyze, load_cases
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from logsleuth.cli.app import app
@@ -142,6 +144,17 @@ def test_an_everyday_word_that_is_a_host_stays() -> None:
 def test_hostlists_are_expanded_and_compressed() -> None:
     assert list(expanded("gpu[07-09,12],login1")) == ["gpu07", "gpu08", "gpu09", "gpu12", "login1"]
     assert compressed(["node-1", "node-2", "node-4", "machine-a"]) == "machine-a,node-[1-2,4]"
+
+
+NAMES = ["gpu07", "gpu07: ", "node-1", "10.3.4.7", "fe80::1", "/home/alice/", "alice", "@corp.com", "s3://acme-1/"]
+PIECES = st.sampled_from([*NAMES, "\n", " ", "=", ":29500"])
+
+
+@given(st.lists(PIECES | st.text(max_size=8), max_size=30).map("".join))
+def test_any_text_keeps_its_lines_and_redacting_is_deterministic(text: str) -> None:
+    once = redacted(text)
+    assert once.count("\n") == text.count("\n")
+    assert redacted(text) == once
 
 
 # --- files -----------------------------------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ class Aftermath:
         self._agents = set(mesh.hosts)
         self._first_signal: int | None = None
         self._step_over = False
-        self._queue: list[tuple[float, int, Callable[[float], None]]] = []
+        self._queue: list[tuple[float, int, Callable[..., None], tuple[object, ...]]] = []
         self._order = itertools.count()
         self._schedule_ends()
         self._schedule_watchdogs()
@@ -62,8 +62,8 @@ class Aftermath:
     def run(self) -> list[Happening]:
         """Everything that is printed from the fault on, in order."""
         while self._queue:
-            at_s, _, act = heapq.heappop(self._queue)
-            act(at_s)
+            at_s, _, act, args = heapq.heappop(self._queue)
+            act(at_s, *args)
         return sorted(self.happenings, key=lambda it: it.at_s)
 
     # --- what is known at the start --------------------------------------------------------------------------------
@@ -75,21 +75,21 @@ class Aftermath:
             how, at_s = rank.left
             if how in EXIT_CODES:
                 delay_s = {"raised": self.rng.uniform(0.5, 2.5), "finished": 1.5}.get(how, 0.05)
-                self._at(at_s + delay_s, lambda t, r=rank.rank, c=EXIT_CODES[how]: self._die(t, r, c))
+                self._at(at_s + delay_s, self._die, rank.rank, EXIT_CODES[how])
             elif how == "gil":
-                self._at(at_s + self.torch.heartbeat_s + 1, lambda t, r=rank.rank: self._stuck(t, r))
+                self._at(at_s + self.torch.heartbeat_s + 1, self._stuck, rank.rank)
         if self.around.sigterm_s is not None:
             for host in self.mesh.hosts:
-                self._at(self.around.sigterm_s + 0.02 * host, lambda t, h=host: self._stop_agent(t, h))
+                self._at(self.around.sigterm_s + 0.02 * host, self._stop_agent, host)
         if self.around.time_limit_s is not None:
             self._at(self.around.time_limit_s, self._limit)
         for broken, at_s in self.around.link_errors.items():
             stuck = list(self.ranks[broken].stuck().values())
             if stuck:
-                self._at(at_s, lambda t, w=stuck[0]: self._async_error(t, w, "ib"))
+                self._at(at_s, self._async_error, stuck[0], "ib")
         if self.around.node_lost is not None:
             host, at_s = self.around.node_lost
-            self._at(at_s, lambda t: self._lose_node(t, host))
+            self._at(at_s, self._lose_node, host)
 
     def _schedule_watchdogs(self) -> None:
         for rank in self.ranks.values():
@@ -97,7 +97,7 @@ class Aftermath:
                 continue
             for work in rank.stuck().values():
                 at_s = work.enqueued_s + self.around.timeout_s + self.rng.uniform(0.001, self.torch.poll_s)
-                self._at(at_s, lambda t, w=work: self._time_out(t, w))
+                self._at(at_s, self._time_out, work)
 
     # --- the process itself ------------------------------------------------------------------------------------------
 
@@ -121,43 +121,43 @@ class Aftermath:
         if self.torch.dump:
             wait_s += self.torch.dump_wait_s
             self._signal(at_s, work.rank)
-        self._at(at_s + wait_s, lambda t: self._tear_down(t, work, reason))
+        self._at(at_s + wait_s, self._tear_down, work, reason)
 
     def _signal(self, at_s: float, source: int) -> None:
         if self._first_signal is None:
             self._first_signal = source
         if source not in self._signalled:
-            self._at(at_s + self.rng.uniform(0.05, 0.4), lambda t: self._receive(t, source, None))
+            self._at(at_s + self.rng.uniform(0.05, 0.4), self._receive, source, None)
         if self._store_lives():
             for rank in sorted(self.alive - self._signalled - {source}):
-                self._at(at_s + self.rng.uniform(0.2, 1.2), lambda t, r=rank: self._receive(t, r, self._first_signal))
+                self._at(at_s + self.rng.uniform(0.2, 1.2), self._receive, rank, self._first_signal)
 
     def _receive(self, at_s: float, rank: int, source: int | None) -> None:
-        """The monitor thread of ``rank`` hears of it, from its own process (``source`` is None) or through the store."""
+        """The monitor thread of ``rank`` hears of it, from its own process (``source`` None) or through the store."""
         if rank not in self.alive or rank in self._signalled:
             return
         self._signalled.add(rank)
         if source is not None and rank in self._torn:
             source = None
         self._say("dump-local" if source is None else "dump-remote", at_s, rank, number=source)
-        self._at(at_s + self.torch.heartbeat_s + 0.5, lambda t: self._monitor_ends(t, rank, "timeout"))
+        self._at(at_s + self.torch.heartbeat_s + 0.5, self._monitor_ends, rank, "timeout")
 
     def _tear_down(self, at_s: float, work: Work, reason: str) -> None:
         if work.rank in self.alive:
             ran_ms = int(1000 * (self._caught_s.get(work.rank, at_s) - work.enqueued_s))
             self._say("teardown", at_s, work.rank, work=work, text=reason, number=ran_ms)
-            self._at(at_s + self.rng.uniform(0.1, 0.9), lambda t: self._die(t, work.rank, SIGABRT))
+            self._at(at_s + self.rng.uniform(0.1, 0.9), self._die, work.rank, SIGABRT)
 
     def _stuck(self, at_s: float, rank: int) -> None:
         if rank in self.alive:
             self._say("watchdog-stuck", at_s, rank)
             wait_s = self.torch.heartbeat_s if self.torch.status.value in ("failure", "started") else 1.0
-            self._at(at_s + wait_s, lambda t: self._monitor_ends(t, rank, "hang"))
+            self._at(at_s + wait_s, self._monitor_ends, rank, "hang")
 
     def _monitor_ends(self, at_s: float, rank: int, reason: str) -> None:
         if rank in self.alive:
             self._say("monitor-kill", at_s, rank, text=reason)
-            self._at(at_s + 0.2, lambda t: self._die(t, rank, SIGABRT))
+            self._at(at_s + 0.2, self._die, rank, SIGABRT)
 
     def _die(self, at_s: float, rank: int, code: int) -> None:
         if rank not in self.alive:
@@ -179,14 +179,14 @@ class Aftermath:
             work = next((w for w in self.ranks[rank].stuck().values() if dead in w.call.partners), None)
             if work is not None:
                 begun_s = max(at_s, work.enqueued_s)
-                self._at(begun_s + self.rng.uniform(0.5, 6.0), lambda t, w=work: self._async_error(t, w))
+                self._at(begun_s + self.rng.uniform(0.5, 6.0), self._async_error, work)
 
     # --- whoever started the processes -------------------------------------------------------------------------------
 
     def _tell_launcher(self, at_s: float, rank: int, code: int) -> None:
         host = self.mesh.host_of(rank)
         if self.around.launcher == "torchrun" and host in self._agents:
-            self._at(at_s + self.rng.uniform(0.01, self.torch.agent_poll_s), lambda t: self._agent_acts(t, host))
+            self._at(at_s + self.rng.uniform(0.01, self.torch.agent_poll_s), self._agent_acts, host)
         elif self.around.launcher == "srun":
             self._say("task-exit", at_s + self.rng.uniform(0.05, 0.5), rank, number=code)
             if code == SIGKILL and self.around.oom_step:
@@ -213,9 +213,9 @@ class Aftermath:
             if self.around.stubborn and rank not in self._torn:
                 over_s = at_s + 30.2
                 self._say("forced", at_s + 30, host=host, others=(rank,))
-                self._at(at_s + 30.05, lambda t, r=rank: self._die(t, r, SIGKILL))
+                self._at(at_s + 30.05, self._die, rank, SIGKILL)
             else:
-                self._at(at_s + self.rng.uniform(0.02, 0.2), lambda t, r=rank: self._die(t, r, SIGTERM))
+                self._at(at_s + self.rng.uniform(0.02, 0.2), self._die, rank, SIGTERM)
         self._say("failed", over_s, failed[0], host=host, number=self.exits[failed[0]][1])
         listed = failed + (living if self.torch.lists_terminated else [])
         self._say("table", over_s + 0.05, failed[0], host=host, others=tuple(listed), text=f"{at_s:.3f}")
@@ -238,7 +238,7 @@ class Aftermath:
         living = tuple(rank for rank in self.mesh.on_host(host) if rank in self.alive)
         self._say("signalled", at_s, host=host, others=living)
         for rank in living:
-            self._at(at_s + 0.1, lambda t, r=rank: self._die(t, r, SIGTERM))
+            self._at(at_s + 0.1, self._die, rank, SIGTERM)
 
     def _cancel_step(self, at_s: float) -> None:
         self._say("step-cancelled", at_s)
@@ -246,7 +246,7 @@ class Aftermath:
 
     def _end_everybody(self, at_s: float) -> None:
         for rank in sorted(self.alive):
-            self._at(at_s + self.rng.uniform(0.02, 0.3), lambda t, r=rank: self._die(t, r, SIGTERM))
+            self._at(at_s + self.rng.uniform(0.02, 0.3), self._die, rank, SIGTERM)
 
     def _limit(self, at_s: float) -> None:
         if self.alive:
@@ -254,7 +254,7 @@ class Aftermath:
             self._say("time-limit", at_s)
             if self.around.launcher == "torchrun":
                 for host in self.mesh.hosts:
-                    self._at(at_s + 0.05, lambda t, h=host: self._stop_agent(t, h))
+                    self._at(at_s + 0.05, self._stop_agent, host)
             else:
                 self._end_everybody(at_s)
 
@@ -265,15 +265,15 @@ class Aftermath:
             self.alive.discard(rank)
         for rank in self.mesh.on_host(host)[:1]:
             self._tell_peers(at_s, rank)
-        self._at(at_s + 300 + self.rng.uniform(0, 60), lambda t: self._report_node(t, host))
+        self._at(at_s + 300 + self.rng.uniform(0, 60), self._report_node, host)
 
     def _report_node(self, at_s: float, host: int) -> None:
         self._say("node-failure", at_s, host=host)
         self._step_over = True
         self._end_everybody(at_s)
 
-    def _at(self, at_s: float, act: Callable[[float], None]) -> None:
-        heapq.heappush(self._queue, (at_s, next(self._order), act))
+    def _at(self, at_s: float, act: Callable[..., None], *args: object) -> None:
+        heapq.heappush(self._queue, (at_s, next(self._order), act, args))
 
     def _say(
         self,

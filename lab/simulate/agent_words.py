@@ -21,7 +21,9 @@ def lines_of(scene: Scene, it: Happening) -> Iterator[Line]:
         return
     if it.kind == "closing":
         for rank in it.others:
-            yield _log(scene, it.host, it.at_s, "W", API, 0, f"Sending process {scene.pids[rank]} closing signal SIGTERM")
+            yield _log(
+                scene, it.host, it.at_s, "W", API, 0, f"Sending process {scene.pids[rank]} closing signal SIGTERM"
+            )
     elif it.kind == "forced":
         new = scene.torch.at_least(2, 7)
         asked, forced = ("15", "9") if new else ("Signals.SIGTERM", "Signals.SIGKILL")
@@ -77,9 +79,10 @@ def _plain(host: int, at_s: float, text: str, tells: tuple[Tell, ...] = ()) -> L
 
 def _trace(scene: Scene, host: int, at_s: float, last: list[tuple[str, int, str, str]]) -> Iterator[Line]:
     yield _plain(host, at_s, "Traceback (most recent call last):")
+    elastic = f"{scene.site}/torch/distributed/elastic"
     frames = [
         (f"{scene.venv}/bin/torchrun", 8, "<module>", "sys.exit(main())"),
-        (f"{scene.site}/torch/distributed/elastic/multiprocessing/errors/__init__.py", 355, "wrapper", "return f(*args, **kwargs)"),
+        (f"{elastic}/multiprocessing/errors/__init__.py", 355, "wrapper", "return f(*args, **kwargs)"),
         (f"{scene.site}/torch/distributed/run.py", 918, "main", "run(args)"),
         *[(f"{scene.site}/{path}", line, function, code) for path, line, function, code in last],
     ]  # fmt: skip
@@ -89,7 +92,7 @@ def _trace(scene: Scene, host: int, at_s: float, last: list[tuple[str, int, str,
 
 
 def _table(scene: Scene, it: Happening) -> Iterator[Line]:
-    """ChildFailedError: the node's failures by local rank; the first of the earliest second is called the root cause."""
+    """ChildFailedError: the node's failures by local rank; the first of the earliest second counts as root."""
     host, at_s = it.host or 0, it.at_s
     last = [("torch/distributed/launcher/api.py", 260, "launch_agent", "raise ChildFailedError(")]
     yield from _trace(scene, host, at_s, last)
@@ -147,7 +150,9 @@ def _old_table(scene: Scene, it: Happening, seen: datetime.datetime) -> Iterator
     def rows(rank: int, index: int, first: bool) -> Iterator[Line]:
         code, pid = scene.exits[rank], scene.pids[rank]
         signal = SIGNALS.get(code)
-        message = f"Signal {-code} ({signal}) received by PID {pid}" if signal else f"Process failed with exitcode {code}"
+        message = (
+            f"Signal {-code} ({signal}) received by PID {pid}" if signal else f"Process failed with exitcode {code}"
+        )
         tells = [Tell("exit", rank, number=code, named=True), Tell("pid", rank, named=True)]
         tells += [Tell("first", rank, number=code, named=True)] if first else []
         yield _plain(host, at_s, f"[{index}]:")
@@ -189,5 +194,7 @@ def _signalled(scene: Scene, it: Happening) -> Iterator[Line]:
         ),
     ]  # fmt: skip
     yield from _trace(scene, host, at_s + 0.4, frames)
-    text = f"torch.distributed.elastic.multiprocessing.api.SignalException: Process {scene.agent_pids[host]} got signal: "
+    text = (
+        f"torch.distributed.elastic.multiprocessing.api.SignalException: Process {scene.agent_pids[host]} got signal: "
+    )
     yield _plain(host, at_s + 0.4, text + ("15" if number == "15" else "Signals.SIGTERM"), (Tell("preempt"),))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+
 from lab.simulate.engine import Breaks
 from lab.simulate.faults import FAULTS, Draft, _at_end, _kernel, elsewhere
 from lab.simulate.lines import Line, Tell
@@ -19,7 +20,7 @@ def gpu_stops(draft: Draft) -> None:
     draft.breaks = Breaks(dead_gpus={rank: draft.step_s() + 0.3 * draft.shape.step_s})
 
 
-def xid_fault(kind: str) -> object:
+def xid_fault(kind: str) -> Callable[[Draft], None]:
     """A GPU fault that the kernel log reports; some kinds tell the process, with the others it just hangs."""
 
     def act(draft: Draft) -> None:
@@ -63,7 +64,7 @@ def crossed_transfers(draft: Draft) -> None:
     for lane in [group for group in mesh.groups if group.kind == "pp"]:
         first, second = lane.members[:2]
         for rank in (first, second):
-            begin, end = draft.step_range(rank)
+            begin, _ = draft.step_range(rank)
             pair = (second, first) if rank == first else (first, second)
             numel = draft.shape.numels[0]
             draft.insert(rank, begin, Collective(lane, "RECV", numel, numel, pair))
@@ -90,7 +91,7 @@ def node_lost(draft: Draft) -> None:
     host = draft.rng.choice(list(draft.mesh.hosts)[1:])
     draft.culprits = tuple(draft.mesh.on_host(host))
     at_s = draft.step_s()
-    draft.breaks = Breaks(dead_gpus={rank: at_s for rank in draft.culprits})
+    draft.breaks = Breaks(dead_gpus=dict.fromkeys(draft.culprits, at_s))
     draft.set(node_lost=(host, at_s), notices_peers=draft.rng.random() < 0.3)
 
 
@@ -121,16 +122,21 @@ def never_set_up(draft: Draft) -> None:
     for rank in draft.mesh.ranks:
         draft.programs[rank] = [Leave("elsewhere" if rank == 0 else "raised")]
     timeout_ms = int(draft.around.timeout_s * 1000)
-    error = f"wait timeout after {timeout_ms}ms, keys: /default_pg/0//cuda//0" if draft.torch.at_least(2, 5) else "Socket Timeout"
+    error = (
+        f"wait timeout after {timeout_ms}ms, keys: /default_pg/0//cuda//0"
+        if draft.torch.at_least(2, 5)
+        else "Socket Timeout"
+    )
+
+    kind = "torch.distributed.DistBackendError" if draft.torch.at_least(2, 1) else "RuntimeError"
 
     def words(scene: Scene) -> Iterator[Line]:
         for rank in list(scene.mesh.ranks)[1:]:
             text = (
-                f"{'' if not scene.torch.at_least(2, 1) else 'torch.distributed.DistBackendError: '}[{rank}] is setting up "
-                "NCCL communicator and retrieving ncclUniqueId from [0] via c10d key-value store by key '0', but "
+                f"{kind}: [{rank}] is setting up NCCL communicator and retrieving ncclUniqueId from [0] via c10d "
+                f"key-value store by key '0', but "
                 f"store->get('0') got error: {error}"
             )
-            text = text if scene.torch.at_least(2, 1) else f"RuntimeError: {text}"
             yield from dist_error(scene, rank, _begin_s(scene, rank), [text], "init-timeout")
 
     draft.extra.append(words)
@@ -155,7 +161,9 @@ def _connect_errors(scene: Scene, near: list[int], address: str | None) -> Itera
         source = "/pytorch/torch/csrc/distributed/c10d/NCCLUtils.hpp:268"
         name = "torch.distributed.DistBackendError" if torch.at_least(2, 1) else "RuntimeError"
         texts = [
-            f"{name}: NCCL error in: {source}, unhandled system error (run with NCCL_DEBUG=INFO for details), NCCL version {torch.nccl}",
+            f"{name}: NCCL error in: {source}, unhandled system error (run with NCCL_DEBUG=INFO for details), "
+            f"NCCL version "
+            f"{torch.nccl}",
             "ncclSystemError: System call (e.g. socket, malloc) or external library call failed or device error. ",
         ]
         if torch.at_least(1, 13) and rank in near:
@@ -164,14 +172,18 @@ def _connect_errors(scene: Scene, near: list[int], address: str | None) -> Itera
 
 
 def rerouted(draft: Draft, group_kind: str) -> None:
-    """The chain: a rank stays away before a collective of this kind of group, and other groups wait for its partners."""
+    """A chain: a rank stays away before a collective of this kind of group; other groups wait for its partners."""
     rank = draft.rank()
     begin, end = draft.step_range(rank)
-    calls = [i for i in range(begin, end) if isinstance(it := draft.programs[rank][i], Collective) and it.group.kind == group_kind]
+    calls = [
+        i
+        for i in range(begin, end)
+        if isinstance(it := draft.programs[rank][i], Collective) and it.group.kind == group_kind
+    ]
     draft.insert(rank, calls[0] if calls else begin, Leave("elsewhere"))
 
 
-BROKEN = {
+BROKEN: dict[str, Callable[[Draft], None]] = {
     "gpu-stops": gpu_stops,
     **{f"xid-{kind}": xid_fault(kind) for kind in XIDS},
     "ib-error": link_fails,

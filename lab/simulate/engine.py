@@ -66,7 +66,7 @@ class Rank:
         return found
 
     def counters(self, group: Group, at_s: float) -> tuple[int, int, int]:
-        """(last enqueued, last started, last completed) of ``group`` at a time; what lies before the run is ``base``."""
+        """(last enqueued, last started, last completed) of ``group`` at a time."""
         mine = [work for work in self.works if work.call.group.number == group.number]
         base = mine[0].seq - 1 if mine else self.counts.get(group.number, 0)
         enqueued = max((w.seq for w in mine if w.enqueued_s <= at_s), default=base)
@@ -106,8 +106,12 @@ class Engine:
 
     def run(self) -> dict[int, Rank]:
         """Runs until nobody can move."""
-        while any([self._advance_cpu(rank) | self._advance_gpu(rank) for rank in self.ranks.values()]):
-            pass
+        moved = True
+        while moved:
+            moved = False
+            for rank in self.ranks.values():
+                moved = self._advance_cpu(rank) or moved
+                moved = self._advance_gpu(rank) or moved
         return self.ranks
 
     def _advance_cpu(self, rank: Rank) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from lab.simulate.aftermath import Surroundings
+from lab.simulate.chatter import noise
 from lab.simulate.engine import Breaks
 from lab.simulate.lines import Line
 from lab.simulate.mesh import Mesh
@@ -209,6 +210,16 @@ def healthy(draft: Draft) -> None:
         draft.programs[rank] += [Synchronise(), Leave("finished")]
 
 
+def healthy_noise(draft: Draft) -> None:
+    """Nothing goes wrong, but it looks so in places."""
+    healthy(draft)
+    draft.extra.append(noise)
+
+
+def healthy_running(draft: Draft) -> None:
+    """The log of a job that is still at work."""
+
+
 FAULTS: dict[str, Callable[[Draft], None]] = {
     "finished": finished,
     "elsewhere": elsewhere,
@@ -225,4 +236,6 @@ FAULTS: dict[str, Callable[[Draft], None]] = {
     "other-size": other_size,
     "gil": gil,
     "healthy": healthy,
+    "healthy-noise": healthy_noise,
+    "healthy-running": healthy_running,
 }

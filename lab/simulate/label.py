@@ -37,8 +37,10 @@ def describe(scene: Scene, outcome: Outcome) -> dict[str, Any]:
             "facts": _facts(outcome, seen),
             "fix_mentions": [],
         },
-        "why": f"simulated: {run.fault} on ranks {list(outcome.culprits)}" if outcome.culprits else f"simulated: {run.fault}",
-        "notes": f"{run.mesh.kind} mesh of {run.mesh.size} ranks on {len(run.mesh.hosts)} hosts; kept: {run.loss.value}",
+        "why": f"simulated: {run.fault} on ranks {list(outcome.culprits)}"
+        if outcome.culprits
+        else f"simulated: {run.fault}",
+        "notes": f"{run.mesh.kind}, {run.mesh.size} ranks on {len(run.mesh.hosts)} hosts; kept: {run.loss.value}",
         "simulated": {
             "fault": run.fault,
             "rank": list(outcome.culprits),
@@ -62,7 +64,7 @@ def _facts(outcome: Outcome, seen: Seen) -> dict[str, Any]:
     """Values of the first stuck work, where the files show them."""
     if outcome.root is None or outcome.root[1] is None:
         return {}
-    group, number = outcome.root
+    group, number = outcome.root[0], outcome.root[1]
     values = list(seen.works(group, number).values())
     if not values or not outcome.run.torch.sequence:
         return {}

@@ -26,6 +26,11 @@ class Layout(str, enum.Enum):
         """Whether each rank's lines are in files of its own."""
         return self in (Layout.RANK_FILES, Layout.LOG_DIR)
 
+    @property
+    def labels_lines(self) -> bool:
+        """Whether each piece of output becomes a line with a label, so that progress bars do not run into others."""
+        return self in (Layout.SRUN, Layout.RAY)
+
 
 @dataclass(frozen=True, slots=True)
 class Kept:
@@ -42,10 +47,14 @@ Files = dict[str, list[Kept]]
 def arrange(scene: Scene, layout: Layout, lines: Sequence[Line]) -> Files:
     """The files of this layout, complete."""
     files: Files = {path: [] for rank in scene.mesh.ranks for path in _own_files(scene, layout, rank)}
+    if layout.labels_lines:
+        lines = [replace(line, rewritten=False) for line in lines]
     for line in _in_order(scene, layout, lines):
         path = _path(scene, layout, line)
         if path is not None:
-            files.setdefault(path, []).append(Kept(line, _prefix(scene, layout, line) + line.text, _known(scene, layout, line)))
+            files.setdefault(path, []).append(
+                Kept(line, _prefix(scene, layout, line) + line.text, _known(scene, layout, line))
+            )
     return files
 
 

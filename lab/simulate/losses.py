@@ -33,7 +33,13 @@ def possible(layout: Layout) -> list[Loss]:
 
 
 def lose(
-    scene: Scene, layout: Layout, loss: Loss, files: Files, culprits: Collection[int], fault_s: float, rng: random.Random
+    scene: Scene,
+    layout: Layout,
+    loss: Loss,
+    files: Files,
+    culprits: Collection[int],
+    fault_s: float,
+    rng: random.Random,
 ) -> Files:
     """The files that are left."""
     if loss is Loss.CULPRIT:
@@ -54,13 +60,19 @@ def lose(
     if loss is Loss.TAIL:
         return {path: _broken_off(lines, rng) for path, lines in files.items()}
     if loss is Loss.HEAD:
-        return {path: late for path, lines in files.items() if (late := [it for it in lines if it.line.at_s >= fault_s - 8])}
+        return {
+            path: late for path, lines in files.items() if (late := [it for it in lines if it.line.at_s >= fault_s - 8])
+        }
     return files
 
 
 def _without(files: Files, gone: list[str | None]) -> Files:
     prefixes = tuple(it for it in gone if it is not None)
-    return {path: lines for path, lines in files.items() if path not in prefixes and not path.startswith(tuple(f"{p}/" for p in prefixes))}
+    return {
+        path: lines
+        for path, lines in files.items()
+        if path not in prefixes and not path.startswith(tuple(f"{p}/" for p in prefixes))
+    }
 
 
 def _hang(it: Kept) -> bool:

@@ -69,7 +69,9 @@ def set_up(scene: Scene, rank: int, at_s: float, complete: bool = True, started:
     yield nccl(scene, rank, at_s, "INFO", f"Bootstrap : Using {interface}")
     plugin = "NET/Plugin: Could not find: libnccl-net.so. Using internal network plugin."
     yield nccl(scene, rank, at_s + 0.01, "INFO", plugin)
-    network = f"NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB {interface}" if mesh.per_host >= 4 else "NET/IB : No device found."
+    network = (
+        f"NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB {interface}" if mesh.per_host >= 4 else "NET/IB : No device found."
+    )
     yield nccl(scene, rank, at_s + 0.02, "INFO", network)
     if not started:
         return
@@ -79,7 +81,7 @@ def set_up(scene: Scene, rank: int, at_s: float, complete: bool = True, started:
     comm = f" commId 0x{scene.job * 7919 + 4096:x}" if version >= (2, 18) else ""
     body = (
         f"{function}comm 0x55{scene.pids[rank]:x}0 rank {rank} nranks {mesh.size} cudaDev {local}{nvml} "
-        f"busId {0x1b + 0x20 * (local % 8):x}000{comm} - Init"
+        f"busId {0x1B + 0x20 * (local % 8):x}000{comm} - Init"
     )
     if version >= (2, 18):
         yield nccl(scene, rank, at_s + 0.05, "INFO", f"{body} START", tells=(Tell("init-start", rank),))
@@ -89,7 +91,11 @@ def set_up(scene: Scene, rank: int, at_s: float, complete: bool = True, started:
     way = "P2P/CUMEM" if mesh.host_of(neighbour) == mesh.host_of(rank) else "[send] via NET/IB/0"
     link = way if way.startswith("[") else f"via {way}"
     yield nccl(
-        scene, rank, at_s + 0.6, "INFO", f"Channel 00/0 : {rank}[{local}] -> {neighbour}[{mesh.local_rank(neighbour)}] {link}"
+        scene,
+        rank,
+        at_s + 0.6,
+        "INFO",
+        f"Channel 00/0 : {rank}[{local}] -> {neighbour}[{mesh.local_rank(neighbour)}] {link}",
     )
     yield nccl(scene, rank, at_s + 0.9, "INFO", "Connected all rings")
     yield nccl(scene, rank, at_s + 1.0, "INFO", f"{body} COMPLETE", tells=(Tell("init-complete", rank),))

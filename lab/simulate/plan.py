@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 
 from lab.simulate.layout import Layout
 from lab.simulate.losses import Loss, possible
@@ -15,14 +14,27 @@ from lab.simulate.versions import VERSIONS, Naming, Torch
 #: (tp, dp, pp, GPUs of a host)
 GRIDS = ((2, 2, 1, 4), (4, 2, 1, 8), (2, 4, 1, 4), (4, 4, 1, 8), (2, 2, 2, 4), (4, 2, 2, 8), (8, 4, 1, 8), (4, 4, 4, 8))
 FLATS = ((2, 2), (4, 4), (8, 8), (8, 4), (16, 8), (32, 8), (64, 8))
-#: Faults that need several hosts, a pipeline, a grid, or Slurm.
+#: Faults that need several hosts, a pipeline, a grid, the default group alone, Slurm, or a heartbeat monitor.
 SEVERAL_HOSTS = frozenset({"ib-error", "node-lost", "unreachable", "wrong-interface"})
 PIPELINE = frozenset({"p2p-order"})
 GRID = frozenset({"skips-dp", "skips-tp"})
+FLAT = frozenset({"unreachable", "wrong-interface", "init-missing", "stuck-first"})
 SLURM = frozenset({"node-lost", "hang-then-limit"})
 HEARTBEAT = frozenset({"gil"})
 #: Faults whose logs hold little; nothing may be lost of them.
-COMPLETE = frozenset({"healthy", "sigterm", "time-limit", "silent-hang", "unreachable", "wrong-interface", "init-missing"})
+COMPLETE = frozenset(
+    {
+        "healthy",
+        "healthy-noise",
+        "healthy-running",
+        "sigterm",
+        "time-limit",
+        "silent-hang",
+        "unreachable",
+        "wrong-interface",
+        "init-missing",
+    }
+)
 COMPLETE_SHARE = 0.55
 
 
@@ -67,22 +79,19 @@ def _possible(layout: Layout, torch: Torch, mesh: Mesh, fault: str) -> bool:
 
 
 def _mesh(rng: random.Random, torch: Torch, fault: str) -> Mesh:
+    """Any mesh on which the fault is possible; small ones more often."""
     described = torch.naming is not Naming.PG and rng.random() < 0.8
-    makers: list[tuple[float, Callable[[], Mesh]]] = []
-    for world, per_host in FLATS:
-        if fault not in PIPELINE | GRID:
+    meshes: list[Mesh] = []
+    if fault not in PIPELINE | GRID:
+        for world, per_host in FLATS:
             kind = "fsdp" if rng.random() < 0.4 and torch.at_least(1, 13) else "ddp"
-            makers.append((1.0 if world <= 16 else 0.35, lambda w=world, p=per_host, k=kind: flat(w, p, k, described)))
-    for tp, dp, pp, per_host in GRIDS:
-        if (pp == 1 and fault in PIPELINE) or fault in ("unreachable", "wrong-interface", "init-missing", "stuck-first"):
-            continue
-        weight = 1.0 if tp * dp * pp <= 16 else 0.35
-        megatron = rng.random() < 0.5
-        hashed = not megatron and torch.at_least(2, 5) and rng.random() < 0.4
-        makers.append(
-            (weight, lambda t=tp, d=dp, p=pp, h=per_host, m=megatron, x=hashed: grid(t, d, p, h, megatron=m, described=described, hashed=x))
-        )
-    meshes = [(weight, maker()) for weight, maker in makers]
+            meshes.append(flat(world, per_host, kind, described))
+    if fault not in FLAT:
+        for tp, dp, pp, per_host in GRIDS:
+            megatron = rng.random() < 0.5
+            hashed = not megatron and torch.at_least(2, 5) and rng.random() < 0.4
+            if pp > 1 or fault not in PIPELINE:
+                meshes.append(grid(tp, dp, pp, per_host, megatron=megatron, described=described, hashed=hashed))
     if fault in SEVERAL_HOSTS:
-        meshes = [(weight, mesh) for weight, mesh in meshes if len(mesh.hosts) > 1]
-    return rng.choices([mesh for _, mesh in meshes], [weight for weight, _ in meshes])[0]
+        meshes = [mesh for mesh in meshes if len(mesh.hosts) > 1]
+    return rng.choices(meshes, [1.0 if mesh.size <= 16 else 0.35 for mesh in meshes])[0]

@@ -115,9 +115,12 @@ def _wrap_model(mesh: Mesh, shape: Shape) -> Program:
 def _step(mesh: Mesh, rank: int, shape: Shape) -> Program:
     part = shape.step_s / max(1, shape.layers)
     if mesh.kind == "ddp":
-        return [Compute(shape.step_s / 2)] + [
-            it for numel in shape.numels for it in (Compute(part / 2), Collective(mesh.world, "ALLREDUCE", numel, numel))
+        buckets: Program = [
+            it
+            for numel in shape.numels
+            for it in (Compute(part / 2), Collective(mesh.world, "ALLREDUCE", numel, numel))
         ]
+        return [Compute(shape.step_s / 2), *buckets]
     if mesh.kind == "fsdp":
         return _sharded_step(mesh.groups[-1], shape, part)
     return _grid_step(mesh, rank, shape, part)
@@ -135,7 +138,7 @@ def _sharded_step(group: Group, shape: Shape, part: float) -> Program:
 
 
 def _grid_step(mesh: Mesh, rank: int, shape: Shape, part: float) -> Program:
-    """Micro batches through the pipeline (all forward, then all backward), then the gradients over data parallel ranks."""
+    """Micro batches through the pipeline, all forward, then all backward; then the gradients over data parallelism."""
     tp, pp, dp = mesh.find("tp", rank), mesh.find("pp", rank), mesh.find("dp", rank)
     stage = pp.rank_of(rank) if pp is not None else 0
     last = pp is None or stage == len(pp.members) - 1

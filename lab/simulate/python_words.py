@@ -9,13 +9,20 @@ from lab.simulate.scene import Scene
 
 #: (function and code of the innermost frame, exception line)
 EXCEPTIONS = (
-    ("collate", "images = torch.stack(images)", "RuntimeError: stack expects each tensor to be equal size, but got [3, 224, 224] at entry 0 and [1, 224, 224] at entry 5"),
+    ("collate", "images = torch.stack(images)", (
+        "RuntimeError: stack expects each tensor to be equal size, but got [3, 224, 224] at entry 0 and [1, 224, "
+        "224] at entry 5"
+    )),
     ("__getitem__", "label = self.labels[index]", "KeyError: 'sample_0071923'"),
     ("forward", "raise ValueError(f\"loss is {loss}\")", "ValueError: loss is nan"),
-    ("load_batch", "record = json.loads(line)", "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"),
+    ("load_batch", "record = json.loads(line)", (
+        "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"
+    )),
     ("forward", "x = self.proj(x)", "RuntimeError: mat1 and mat2 shapes cannot be multiplied (16x1024 and 768x768)"),
     ("train_step", "assert batch[\"input_ids\"].numel() > 0", "AssertionError"),
-    ("__getitem__", "return self.tokens[start:end]", "IndexError: index 4194304 is out of bounds for axis 0 with size 4194304"),
+    ("__getitem__", "return self.tokens[start:end]", (
+        "IndexError: index 4194304 is out of bounds for axis 0 with size 4194304"
+    )),
 )  # fmt: skip
 
 
@@ -37,18 +44,28 @@ def out_of_memory(scene: Scene, rank: int, at_s: float) -> Iterator[Line]:
     if torch.at_least(2, 1):
         text = (
             f"CUDA out of memory. Tried to allocate 2.32 GiB. GPU {device} has a total capacity of 79.15 GiB of which "
-            "1.04 GiB is free. Including non-PyTorch memory, this process has 78.10 GiB memory in use. Of the allocated "
-            "memory 74.92 GiB is allocated by PyTorch, and 1.61 GiB is reserved by PyTorch but unallocated. If reserved "
+            "1.04 GiB is free. Including non-PyTorch memory, this process has 78.10 GiB memory in use. Of the "
+            "allocated "
+            "memory 74.92 GiB is allocated by PyTorch, and 1.61 GiB is reserved by PyTorch but unallocated. If "
+            "reserved "
             "but unallocated memory is large try setting PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid "
             "fragmentation."
         )
     else:
         text = (
-            f"CUDA out of memory. Tried to allocate 2.32 GiB (GPU {device}; 39.59 GiB total capacity; 35.02 GiB already "
-            "allocated; 1.04 GiB free; 36.71 GiB reserved in total by PyTorch) If reserved memory is >> allocated memory "
+            f"CUDA out of memory. Tried to allocate 2.32 GiB (GPU {device}; 39.59 GiB total capacity; 35.02 GiB "
+            f"already "
+            "allocated; 1.04 GiB free; 36.71 GiB reserved in total by PyTorch) If reserved memory is >> "
+            "allocated memory "
             "try setting max_split_size_mb to avoid fragmentation."
         )
-    frames = [(f"{scene.folder}/model.py", "forward", "return self.down_proj(self.act_fn(self.gate_proj(x)) * self.up_proj(x))")]
+    frames = [
+        (
+            f"{scene.folder}/model.py",
+            "forward",
+            "return self.down_proj(self.act_fn(self.gate_proj(x)) * self.up_proj(x))",
+        )
+    ]
     yield from traceback(scene, rank, at_s, frames, [f"{name}: {text}"], "oom")
 
 
@@ -57,7 +74,8 @@ def cuda_error(scene: Scene, rank: int, at_s: float, text: str, kind: str) -> It
     name = "torch.AcceleratorError" if scene.torch.at_least(2, 8) else "RuntimeError"
     lines = [
         f"{name}: CUDA error: {text}",
-        "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be incorrect.",
+        "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below "
+        "might be incorrect.",
         "For debugging consider passing CUDA_LAUNCH_BLOCKING=1.",
     ]
     frames = [(f"{scene.folder}/{scene.script}", "train_step", "total += loss.item()")]
@@ -76,10 +94,12 @@ def dist_error(scene: Scene, rank: int, at_s: float, lines: list[str], kind: str
 def traceback(
     scene: Scene, rank: int, at_s: float, frames: list[tuple[str, str, str]], error: list[str], kind: str
 ) -> Iterator[Line]:
-    """The script's own frames, then ``frames``, then the error's lines; tagged with the rank where the version does so."""
+    """Frames of the script and ``frames``, then the error; every line is tagged with the rank where the version does so."""
     texts = ["Traceback (most recent call last):"]
     main = f"{scene.folder}/{scene.script}"
-    for number, (path, function, code) in enumerate([(main, "<module>", "main()"), (main, "main", "train(args)"), *frames]):
+    for number, (path, function, code) in enumerate(
+        [(main, "<module>", "main()"), (main, "main", "train(args)"), *frames]
+    ):
         texts += [f'  File "{path}", line {84 + 37 * number}, in {function}', f"    {code}"]
     tagged = scene.torch.tags_python
     for text in [*texts, *error]:

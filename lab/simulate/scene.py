@@ -1,4 +1,4 @@
-"""Everything about a run that its lines are written from: versions, machines, pids, clocks and habits of the program."""
+"""What a run's lines are written from: versions, machines, pids, clocks, and habits of the program."""
 
 from __future__ import annotations
 

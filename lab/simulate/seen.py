@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lab.simulate.layout import Files, Kept, path_of_rank
+from lab.simulate.layout import Files, Kept, Layout, path_of_rank
 from lab.simulate.lines import Speaker, Tell
 from lab.simulate.run import Outcome
 from lab.simulate.scene import Scene
@@ -16,6 +16,11 @@ class Seen:
     def __init__(self, scene: Scene, outcome: Outcome) -> None:
         self._scene, self._outcome = scene, outcome
         self._files: Files = outcome.files
+        self._identified = {
+            it.line.rank
+            for it in self._lines()
+            if it.known or any(tell.kind in ("init-start", "init-complete") for tell in it.line.tells)
+        }
         self._tells: list[tuple[Tell, bool]] = [
             (tell, self._is_known(tell, it)) for it in self._lines() for tell in it.line.tells
         ]
@@ -25,10 +30,15 @@ class Seen:
             yield from lines
 
     def _is_known(self, tell: Tell, it: Kept) -> bool:
-        if tell.named or (it.known and tell.rank == it.line.rank):
+        if tell.named or (self._speaker_known(it) and tell.rank == it.line.rank):
             return True
         whole_world = tell.group is not None and self.members(tell.group) == set(self._scene.mesh.ranks)
         return tell.kind == "wait" and whole_world and it.line.speaker is Speaker.WORKER
+
+    def _speaker_known(self, it: Kept) -> bool:
+        """Whether the line names its rank, or a prefix or folder that some other line ties to the rank."""
+        apart = self._outcome.run.layout is not Layout.CONSOLE
+        return it.known or (apart and it.line.speaker is Speaker.WORKER and it.line.rank in self._identified)
 
     def members(self, group: int) -> set[int]:
         return set(self._scene.mesh.groups[group].members)
@@ -76,7 +86,10 @@ class Seen:
 
     def speaks(self, rank: int) -> bool:
         """Whether any line is known to be this rank's."""
-        return any(it.known and it.line.rank == rank and it.line.speaker is Speaker.WORKER for it in self._lines())
+        return any(
+            it.line.rank == rank and it.line.speaker is Speaker.WORKER and self._speaker_known(it)
+            for it in self._lines()
+        )
 
     def pid_known(self, rank: int) -> bool:
         """Whether the reader can tell which pid the rank has: from the agent, NCCL's lines, or Ray's prefix."""

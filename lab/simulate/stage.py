@@ -14,7 +14,7 @@ from lab.simulate.faults import FAULTS, Draft
 from lab.simulate.happening import Happening
 from lab.simulate.layout import Layout, arrange
 from lab.simulate.lines import Clock, Line
-from lab.simulate.losses import Loss, lose
+from lab.simulate.losses import lose
 from lab.simulate.mesh import Mesh
 from lab.simulate.program import Shape, opening_works, program, works_per_step
 from lab.simulate.run import Outcome, Run
@@ -45,7 +45,9 @@ def simulate(run: Run) -> tuple[Scene, Outcome]:
     lines = [line for line in _lines(scene, draft, happenings, gone) if line.at_s <= until_s]
     files = arrange(scene, run.layout, lines)
     fault_s = draft.step_s() if not draft.opening else 0.0
-    files = lose(scene, run.layout, run.loss, files, draft.culprits, fault_s, random.Random(f"{run.seed}/{run.number}/loss"))
+    files = lose(
+        scene, run.layout, run.loss, files, draft.culprits, fault_s, random.Random(f"{run.seed}/{run.number}/loss")
+    )
     root = root_of(run.mesh, ranks, draft.culprits)
     return scene, Outcome(run, draft.culprits, ranks, exits, fault_s, root, files, draft.args)
 
@@ -73,18 +75,14 @@ def _draft(run: Run, rng: random.Random) -> Draft:
         metrics=rng.random() < 0.4,
     )
     begin_s = 40.0 if opening else 60 + first_step * shape.step_s * 1.5
-    programs = {
-        rank: program(mesh, rank, shape, first_step, SIMULATED_STEPS, opening) for rank in mesh.ranks
-    }
+    programs = {rank: program(mesh, rank, shape, first_step, SIMULATED_STEPS, opening) for rank in mesh.ranks}
     dry = Engine(mesh, programs, {}, begin_s).run()
     undisturbed_s = tuple(at_s for _, at_s in dry[0].steps)
     launcher = LAUNCHERS.get(run.layout, "torchrun")
     if run.layout is Layout.RANK_FILES and rng.random() < 0.4:
         launcher = "none"
     timeout_s = float(torch.timeout_s if rng.random() < 0.7 else rng.choice((300, 1200, 3600)))
-    around = Surroundings(
-        launcher, timeout_s, stubborn=rng.random() < 0.15, kills_on_bad_exit=rng.random() < 0.6
-    )
+    around = Surroundings(launcher, timeout_s, stubborn=rng.random() < 0.15, kills_on_bad_exit=rng.random() < 0.6)
     at_step = first_step + (0 if opening else rng.randint(1, SIMULATED_STEPS - 1))
     return Draft(mesh, torch, shape, rng, programs, around, first_step, at_step, begin_s, opening, undisturbed_s)
 
@@ -101,7 +99,9 @@ def _base(mesh: Mesh, shape: Shape, first_step: int) -> dict[tuple[int, int], in
 def _scene(run: Run, draft: Draft, ranks: dict[int, Rank], exits: dict[int, int]) -> Scene:
     rng = random.Random(f"{run.seed}/{run.number}/words")
     mesh, torch = run.mesh, run.torch
-    start = datetime.datetime(torch.year, rng.randint(1, 12), rng.randint(1, 28), rng.randint(0, 23), rng.randint(0, 59))
+    start = datetime.datetime(
+        torch.year, rng.randint(1, 12), rng.randint(1, 28), rng.randint(0, 23), rng.randint(0, 59)
+    )
     skew_s = {host: rng.gauss(0, 1.5) for host in mesh.hosts}
     abroad = rng.random() < 0.1
     zones = {host: rng.choice((-8, -7, 1, 2, 8)) for host in mesh.hosts if abroad and host % 2}

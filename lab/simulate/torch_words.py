@@ -14,7 +14,8 @@ from lab.simulate.versions import MAIN, Naming, Stamp, Status
 
 NOT_RUN = (
     "This is most likely caused by incorrect usages of collectives, e.g., wrong sizes used across ranks, the order of "
-    "collectives is not same for all ranks or the scheduled collective, for some reason, didn't run. Additionally, this "
+    "collectives is not same for all ranks or the scheduled collective, for some reason, didn't run. "
+    "Additionally, this "
     "can be caused by GIL deadlock or other reasons such as network errors or bugs in the communications library (e.g. "
     "NCCL), etc. "
 )
@@ -23,11 +24,15 @@ CORRUPTED = (
     "operations might run on corrupted/incomplete data."
 )
 HUNG = (
-    "without making progress in monitoring enqueued collectives. This typically indicates a NCCL/CUDA API {example}hang "
-    "blocking the watchdog, and could be triggered by another thread holding the GIL inside a CUDA api{again}, or other "
-    "deadlock-prone behaviors.If you suspect the watchdog is not actually stuck and a longer timeout would help, you can "
+    "without making progress in monitoring enqueued collectives. This typically indicates a NCCL/CUDA API "
+    "{example}hang "
+    "blocking the watchdog, and could be triggered by another thread holding the GIL inside a CUDA api{again}, "
+    "or other "
+    "deadlock-prone behaviors.If you suspect the watchdog is not actually stuck and a longer timeout would help, "
+    "you can "
     "either increase the timeout (TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC) to a larger value or disable the heartbeat monitor "
-    "(TORCH_NCCL_ENABLE_MONITORING=0).If either of aforementioned helps, feel free to file an issue to PyTorch about the "
+    "(TORCH_NCCL_ENABLE_MONITORING=0).If either of aforementioned helps, feel free to file an issue to PyTorch "
+    "about the "
     "short timeout or false positive abort; otherwise, please attempt to debug the hang. "
 )
 
@@ -55,7 +60,7 @@ def lines_of(scene: Scene, it: Happening) -> Iterator[Line]:
 def cpp(
     scene: Scene, rank: int, at_s: float, severity: str, place: str, text: str, tells: tuple[Tell, ...] = ()
 ) -> Line:
-    """A line of C++ code with the prefix of the version. ``place`` is a purpose in Torch.lines, or ``file.cpp:line``."""
+    """A line of C++ code with the version's prefix. ``place`` is a purpose in Torch.lines, or ``file.cpp:line``."""
     if ":" not in place:
         place = f"ProcessGroupNCCL.cpp:{scene.torch.lines.get(place, 1200)}"
     host = scene.mesh.host_of(rank)
@@ -67,9 +72,7 @@ def cpp(
     else:
         fraction = int((at_s * 1e9 + scene.pids[rank] * 7919) % 1e9)
         start = f"[rank{rank}]:[{severity}{now.month}{now:%d %H:%M:%S}.{fraction:09d} {place}] "
-    return Line(
-        at_s, start + text, rank=rank, host=host, tells=tells, tagged=scene.torch.stamp is not Stamp.BARE
-    )
+    return Line(at_s, start + text, rank=rank, host=host, tells=tells, tagged=scene.torch.stamp is not Stamp.BARE)
 
 
 def plain(scene: Scene, rank: int, at_s: float, text: str, tells: tuple[Tell, ...] = ()) -> Line:
@@ -122,7 +125,9 @@ def _told(work: Work) -> Tell:
 
 def _timeout(scene: Scene, it: Happening, work: Work) -> Iterator[Line]:
     rank, at_s = work.rank, it.at_s
-    yield cpp(scene, rank, at_s, "E", "caught", caught_text(scene, work, int((at_s - work.enqueued_s) * 1000)), (_told(work),))
+    yield cpp(
+        scene, rank, at_s, "E", "caught", caught_text(scene, work, int((at_s - work.enqueued_s) * 1000)), (_told(work),)
+    )
     yield from _status(scene, work, at_s + 0.0005, timed_out=True)
 
 
@@ -163,11 +168,10 @@ def _status(scene: Scene, work: Work, at_s: float, timed_out: bool) -> Iterator[
 def _async_error(scene: Scene, it: Happening, work: Work) -> Iterator[Line]:
     rank, at_s, torch = work.rank, it.at_s, scene.torch
     yield from (retries_exhausted if it.text == "ib" else closed_by_peer)(scene, rank, at_s - 0.01, work)
-    error = f"NCCL error: remote process exited or there was a network error, NCCL version {torch.nccl}"
     told = (Tell("remote-error", rank),)
     if torch.naming is Naming.ID:
         text = f"[Rank {work.call.group.rank_of(rank)}] Collective {describe(scene, work)} raised the following async "
-        yield cpp(scene, rank, at_s, "E", "async", f"{text}exception: {error}", told)
+        yield cpp(scene, rank, at_s, "E", "async", f"{text}exception: {torch.peer_error}", told)
         yield plain(scene, rank, at_s, "ncclRemoteError: A call failed possibly due to a network error or a remote "
                     "process exiting prematurely.")  # fmt: skip
         yield plain(scene, rank, at_s, "Last error:")
@@ -181,7 +185,7 @@ def _dump(scene: Scene, it: Happening) -> Iterator[Line]:
     world = scene.mesh.world
     prefix = group_prefix(scene, rank, world)
     enqueued, _, completed = scene.ranks[rank].counters(world, it.at_s)
-    tells = (Tell("counters", rank, world.number, enqueued),)
+    tells: tuple[Tell, ...] = (Tell("counters", rank, world.number, enqueued),)
     source = "this local rank"
     if it.number is not None:
         observed = f"{prefix}Observed flight recorder dump signal from another rank via TCPStore."
@@ -190,7 +194,8 @@ def _dump(scene: Scene, it: Happening) -> Iterator[Line]:
         tells += (Tell("signalled", rank),)
     yield cpp(
         scene, rank, it.at_s + 0.0002, "E", "received",
-        f"{prefix}Received a dump signal due to a collective timeout from {source} and we will try our best to dump the "
+        f"{prefix}Received a dump signal due to a collective timeout from {source} and we will try our best to "
+        f"dump the "
         f"debug info. Last enqueued NCCL work: {enqueued or -1}, last completed NCCL work: {completed or -1}.{NOT_RUN}",
         tells,
     )  # fmt: skip
@@ -211,11 +216,7 @@ def _teardown(scene: Scene, it: Happening, work: Work) -> Iterator[Line]:
         old = "To avoid this inconsistency, we are taking the entire process down."
         yield cpp(scene, rank, at_s, "E", "teardown", f"{CORRUPTED} {old}")
     timed_out = it.text == "timeout"
-    reason = (
-        caught_text(scene, work, it.number or 0)
-        if timed_out
-        else f"NCCL error: remote process exited or there was a network error, NCCL version {torch.nccl}"
-    )
+    reason = caught_text(scene, work, it.number or 0) if timed_out else torch.peer_error
     told = (_told(work),) if timed_out else (Tell("remote-error", rank),)
     ended = reason
     if torch.at_least(2, 0):
@@ -259,9 +260,7 @@ def _stuck(scene: Scene, it: Happening) -> Iterator[Line]:
     if new:
         yield cpp(scene, rank, it.at_s, "E", "stuck", prefix + text, told)
     else:
-        yield cpp(
-            scene, rank, it.at_s + 0.8, "F", "stuck", f"{prefix}{prefix}{text}workMetaList_.size() = 0", told
-        )
+        yield cpp(scene, rank, it.at_s + 0.8, "F", "stuck", f"{prefix}{prefix}{text}workMetaList_.size() = 0", told)
 
 
 def _monitor_kill(scene: Scene, it: Happening) -> Iterator[Line]:
@@ -283,5 +282,7 @@ def _store_lost(scene: Scene, it: Happening) -> Iterator[Line]:
     where = f"SocketImpl(fd={60 + rank % 30}, addr=[{scene.hosts[host]}]:{port}, remote=[{scene.hosts[0]}]:29500)"
     yield cpp(scene, rank, it.at_s, "W", "TCPStore.cpp:125", f"[c10d] recvValue failed on {where}: {error}")
     prefix = group_prefix(scene, rank, scene.mesh.world)
-    text = f'{prefix}Failed to check the "should dump" flag on TCPStore, (maybe TCPStore server has shut down too early)'
+    text = (
+        f'{prefix}Failed to check the "should dump" flag on TCPStore, (maybe TCPStore server has shut down too early)'
+    )
     yield cpp(scene, rank, it.at_s + 0.001, "W", "store", f"{text}, with error: {error}")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from lab.simulate.run import Outcome
 from lab.simulate.seen import Seen
 from lab.simulate.system_words import XIDS
+from lab.simulate.versions import Stamp
 
 Ranks = tuple[int, ...]
 TIMEOUT, MISSING, LATE = "collective-timeout-unexplained", "rank-missing-collective", "straggler-host-work"
@@ -55,7 +56,7 @@ def _one(culprits: Ranks) -> tuple[Ranks, ...]:
 
 
 def absent(outcome: Outcome, seen: Seen) -> Verdict:
-    """A rank that never came. It is named by its counters or its good end, by its own log, or because it alone is left."""
+    """A rank that never came, named by its counters, its good end or its own log, or because it alone is left."""
     culprit = outcome.culprits[0]
     if outcome.root is None or not seen.any("wait"):
         return _nothing_seen(seen, (MISSING, LATE))
@@ -70,7 +71,7 @@ def absent(outcome: Outcome, seen: Seen) -> Verdict:
     own = seen.has_file_of(culprit) or seen.speaks(culprit)
     if own and waiting and (everyone or culprit in seen.known("signalled")):
         return Verdict(MISSING, (LATE, TIMEOUT), _one((culprit,)) if everyone else _either((culprit,)))
-    if own and waiting:
+    if own:
         return Verdict(TIMEOUT, (MISSING, LATE), _either((culprit,)))
     if everyone and not outcome.run.layout.keeps_apart:
         return Verdict(MISSING, (LATE, TIMEOUT), _either((culprit,)))
@@ -88,7 +89,9 @@ def late(outcome: Outcome, seen: Seen) -> Verdict:
     """A rank that was busy on the host: named where its own lines show the work."""
     culprit = outcome.culprits[0]
     if seen.any("host-work"):
-        told = culprit in seen.known("host-work") or (culprit == 0 and len(outcome.ranks) == 1)
+        if culprit in seen.known("wait") and outcome.run.torch.stamp is not Stamp.DATED:
+            return Verdict(LATE, (MISSING, TIMEOUT, INIT), _either((culprit,)))  # nothing tells that it came late
+        told = culprit in seen.known("host-work")
         return Verdict(LATE, (MISSING,), _one((culprit,)) if told else _either((culprit,)))
     verdict = absent(outcome, seen)
     return Verdict(verdict.cause, (*verdict.also_ok, LATE), verdict.culprits)
@@ -103,10 +106,9 @@ def died(cause: str, told: tuple[str, ...], code: int | None) -> Callable[[Outco
         exits = seen.known("exit", number=code) & set(culprits) if code is not None else set()
         named = known | exits
         if seen.any(*told):
-            if set(culprits) <= named or (named and len(culprits) == 1):
-                return Verdict(cause, culprits=_one(culprits))
-            sets = tuple({(): None, tuple(sorted(culprits)): None, **{(it,): None for it in culprits}})
-            return Verdict(cause, culprits=sets)
+            if len(culprits) > 1:  # two failures of their own: any of them, or both
+                return Verdict(cause, culprits=((), tuple(sorted(culprits)), *((it,) for it in culprits)))
+            return Verdict(cause, culprits=_one(culprits) if named else _either(culprits))
         if named:
             return Verdict(DIED, (cause, LOST), _one(tuple(named)), hidden=(cause,))
         if seen.any("actor-died"):
@@ -165,9 +167,9 @@ def gpu_fault(kind: str) -> Callable[[Outcome, Seen], Verdict]:
 
     def judge_gpu(outcome: Outcome, seen: Seen) -> Verdict:
         culprits = outcome.culprits
-        if seen.any("xid") or seen.any(decisive):
-            named = seen.known(cuda) & set(culprits) or seen.pid_known(culprits[0])
-            return Verdict(cause, culprits=_one(culprits) if named and seen.known(cuda) else _either(culprits))
+        if seen.any("xid", decisive):
+            named = seen.known(decisive) & set(culprits) or (seen.any("xid") and seen.pid_known(culprits[0]))
+            return Verdict(cause, culprits=_one(culprits) if named else _either(culprits))
         if seen.any(cuda):
             named = bool((seen.known(cuda) | seen.known("exit", number=1)) & set(culprits))
             also = ("gpu-hang-or-gsp-timeout", cause, "rank-exception")
@@ -241,7 +243,7 @@ _JUDGES: dict[str, Callable[[Outcome, Seen], Verdict]] = {
     "other-op": mismatch(ORDER),
     "other-size": mismatch(SHAPE),
     "gil": stuck_watchdog,
-    "healthy": from_outside("no-failure"),
+    **dict.fromkeys(("healthy", "healthy-noise", "healthy-running"), from_outside("no-failure")),
     **dict.fromkeys(("gpu-stops", "stuck-first", "stuck-later"), everybody_in),
     **{f"xid-{kind}": gpu_fault(kind) for kind in XIDS},
     "ib-error": link,

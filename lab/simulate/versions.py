@@ -47,7 +47,7 @@ class PythonLog(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Torch:
-    """One version. ``lines``: source lines by the purpose of the message. ``dump``: timed-out ranks signal the others."""
+    """One version. ``lines``: source lines by purpose of the message. ``dump``: timed-out ranks signal the others."""
 
     name: str
     year: int
@@ -79,6 +79,12 @@ class Torch:
     @property
     def watchdog_name(self) -> str:
         return "NCCL" if self.status is Status.NONE else "Process group"
+
+    @property
+    def peer_error(self) -> str:
+        """What torch says when NCCL lost a peer. ncclRemoteError came with torch 2.0."""
+        kind = "remote process exited or there was a network error" if self.at_least(2, 0) else "unhandled system error"
+        return f"NCCL error: {kind}, NCCL version {self.nccl}"
 
     def at_least(self, *version: int) -> bool:
         return tuple(int(part) for part in self.name.split(".")) >= version

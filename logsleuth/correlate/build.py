@@ -27,7 +27,7 @@ def correlate(
     chosen = split(every, attempt)
     named = [(scan.source.name, scan.source.origin) for scan in scans]
     heard = [tail.origin for scan in scans for tail in scan.digest.tails]
-    identities = identify(chosen.events, named, heard)
+    identities = identify(chosen.events, named, heard, every)
     pids = {
         fact.pid: fact.rank
         for event in chosen.events
@@ -51,7 +51,9 @@ def correlate(
 
 
 def without_generic(events: Sequence[Event]) -> list[Event]:
-    """A NCCL warning that has a pattern of its own is not also told as "some warning"."""
+    """A NCCL warning with a pattern of its own is not also told as "some warning", nor an error that NCCL ignored."""
+    harmless = {(e.locator.source, e.locator.start) for e in events if e.role == "benign" and e.kind == "note"}
+    events = [e for e in events if e.kind != "cuda-error" or (e.locator.source, e.locator.start) not in harmless]
     specific = {
         (e.locator.source, e.locator.start)
         for e in events

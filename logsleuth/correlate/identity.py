@@ -37,14 +37,17 @@ class _Clues:
 
 
 def identify(
-    events: Sequence[Event], named: Iterable[tuple[str, Origin]] = (), heard: Iterable[Origin] = ()
+    events: Sequence[Event],
+    named: Iterable[tuple[str, Origin]] = (),
+    heard: Iterable[Origin] = (),
+    every: Sequence[Event] | None = None,
 ) -> Identities:
     """Group ``events`` by process.
 
     ``named``: (source, origin of its path) and ``heard``: origins of ordinary lines, so that ranks without events
-    are seen.
+    are seen. ``every``: the events of all attempts, which may tell how local and global ranks lie.
     """
-    clues = _clues(events)
+    clues = _clues(events if every is None else every)
     ranked_prefixes = any(
         e.origin.rank is not None and e.origin.how("rank") in ("prefix", "option", "path") for e in events
     )

@@ -54,7 +54,8 @@ def weigh(
     roots = sorted((f for f in candidates if id(f) not in explained), key=lambda f: _standing(job, f, catalog))
     fallout = [f for f in candidates if id(f) in explained]
     if not roots and candidates:
-        roots, fallout = [min(candidates, key=lambda f: _standing(job, f, catalog))], []
+        roots = [min(candidates, key=lambda f: _standing(job, f, catalog))]
+        fallout = [f for f in candidates if f not in roots]
     if roots:
         kept = [roots[0], *(f for f in roots[1:] if _independent(f, roots[0]))]
         fallout += [f for f in roots[1:] if f not in kept]

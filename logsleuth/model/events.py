@@ -684,10 +684,10 @@ KINDS: dict[str, type[Fact]] = _all_kinds()
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """A time as printed. ``seconds`` counts from 1970 with the printed fields taken as UTC unless ``zone`` is known
-    (``utc_offset_s``); ``None`` where the text has no date. ``has_year`` False: the year was not printed (1970 is used,
-    so only differences inside one log mean anything). The nine-digit fraction of torch's C++ stamps is another clock
-    and is dropped."""
+    """A time as printed. ``seconds`` counts from 1970 in UTC where the zone is printed (``utc_offset_s``, already
+    applied), else with the printed fields taken as UTC; ``None`` where the text has no date. ``has_year`` False: the
+    year was not printed (1970 is used, so only differences inside one log mean anything). The nine-digit fraction of
+    torch's C++ stamps is another clock and is dropped."""
 
     text: str
     seconds: float | None = None

@@ -189,11 +189,10 @@ def clock(event: Event, *, yearless: bool = False) -> float | None:
         return None
     if not stamp.has_year:
         return stamp.seconds
-    seconds = stamp.seconds - (stamp.utc_offset_s or 0)
     if not yearless:
-        return seconds
-    year = datetime.fromtimestamp(seconds, tz=timezone.utc).year
-    return seconds - datetime(year, 1, 1, tzinfo=timezone.utc).timestamp()
+        return stamp.seconds
+    year = datetime.fromtimestamp(stamp.seconds, tz=timezone.utc).year
+    return stamp.seconds - datetime(year, 1, 1, tzinfo=timezone.utc).timestamp()
 
 
 def ordered(events: Iterable[Event]) -> tuple[Event, ...]:

@@ -115,12 +115,12 @@ def _slow_on(compiled: regex.Pattern[str], anchors: Iterable[str]) -> str | None
     for anchor in anchors:
         for filler in (anchor, anchor + " ", anchor + " a1 ", anchor + "(", "1", " "):
             text = (anchor + " " + filler * (LONGEST_TEXT // len(filler)))[:LONGEST_TEXT]
-            begin = time.perf_counter()
+            begin = time.thread_time()
             try:
-                compiled.search(text, timeout=2)
+                compiled.search(text, timeout=10)
             except TimeoutError:
                 return filler
-            if time.perf_counter() - begin > SLOWEST_S:
+            if time.thread_time() - begin > SLOWEST_S:
                 return filler
     return None
 

@@ -137,7 +137,7 @@ def _name(job: JobView, source: str) -> str:
 def _utc(stamp: Stamp | None) -> str | None:
     if stamp is None or stamp.seconds is None or not stamp.has_year or stamp.utc_offset_s is None:
         return None
-    moment = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=stamp.seconds - stamp.utc_offset_s)
+    moment = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=stamp.seconds)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

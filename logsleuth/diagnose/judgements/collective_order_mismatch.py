@@ -71,7 +71,7 @@ def _ledger(job: JobView) -> Iterator[Finding]:
             if len(set(ops.values())) < 2:
                 continue
             shown = [s for s in states if s.process in ops and s.timeout is not None]
-            odd = minority({s.rank: s.stuck_op for s in shown if s.rank is not None and s.stuck_op})
+            odd = minority({s.rank: s.stuck_op for s in shown if s.rank is not None and s.stuck_op}, group.size)
             said = " and ".join(f"{one(s.rank)} in {s.stuck_op}" for s in _one_per_op(shown))
             yield Finding(
                 CAUSE,
@@ -119,13 +119,16 @@ def by_seq(group: ProcessGroup) -> dict[int, list[GroupState]]:
     return found
 
 
-def minority(votes: dict[int, str]) -> list[int]:
-    """The ranks outside the strict majority; empty when no value has one, or with two ranks only."""
+def minority(votes: dict[int, str], size: int | None = None) -> list[int]:
+    """The ranks outside the strict majority of the group (of those seen, where its ``size`` is not known).
+
+    Empty when no value has one, or with two ranks only.
+    """
     counts = Counter(votes.values())
     if len(votes) < 3 or len(counts) < 2:
         return []
     value, most = counts.most_common(1)[0]
-    if most * 2 <= len(votes):
+    if most * 2 <= max(len(votes), size or 0):
         return []
     return sorted(rank for rank, vote in votes.items() if vote != value)
 

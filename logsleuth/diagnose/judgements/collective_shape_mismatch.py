@@ -87,7 +87,7 @@ def _ledger(job: JobView) -> Iterator[Finding]:
             sized = [s for s in states if s.stuck_op in EVEN_OPS and s.numel_in and s.timeout is not None]
             if len({s.stuck_op for s in states if s.stuck_op}) != 1 or len({s.numel_in for s in sized}) < 2:
                 continue
-            odd = minority({s.rank: str(s.numel_in) for s in sized if s.rank is not None})
+            odd = minority({s.rank: str(s.numel_in) for s in sized if s.rank is not None}, group.size)
             first = sized[0]
             second = next(s for s in sized if s.numel_in != first.numel_in)
             yield Finding(

@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from logsleuth.catalog.spec import Catalog
 from logsleuth.diagnose.blame import culprits_of_events, everybody, evidence, first_of, ranks_text
 from logsleuth.diagnose.exceptions import program_exceptions
-from logsleuth.diagnose.exits import first_deaths, signal_of
+from logsleuth.diagnose.exits import signal_of
 from logsleuth.diagnose.judgements.process_died_unexplained import died
 from logsleuth.model.diagnosis import Culprit, Finding, Passed
-from logsleuth.model.events import CollectiveTimeout, Event, PythonException
+from logsleuth.model.events import CollectiveTimeout, Event, ProcessExit, PythonException
 from logsleuth.model.job import JobView
 
 CAUSE = "rank-exception"
@@ -44,7 +44,7 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
     ]
     ranks = {rank for e in alike if (rank := job.rank(e)) is not None}
     common = everybody(job, ranks)
-    culprits = () if common else culprits_of_events(job, alike) or _by_exit(job, catalog)
+    culprits = () if common else culprits_of_events(job, alike) or _by_exit(job)
     message = f": {fact.message}" if fact.message else ""
     who = "Every rank" if common else ranks_text(c.rank for c in culprits) or "A process"
     place = f" at {fact.where}" if fact.where else ""
@@ -62,10 +62,10 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
     )
 
 
-def _by_exit(job: JobView, catalog: Catalog) -> tuple[Culprit, ...]:
+def _by_exit(job: JobView) -> tuple[Culprit, ...]:
     """The one process that a launcher saw end with an exit code, where the exception's line does not tell its rank."""
-    dead = [(e, f) for e, f in first_deaths(job, catalog) if signal_of(f) is None]
-    culprits = died(job, dead)
+    ended = [(e, f) for e, f in job.of(ProcessExit) if signal_of(f) is None and (f.exit_code or 0) > 0]
+    culprits = died(job, ended)
     return culprits if len(culprits) == 1 else ()
 
 
