@@ -2,8 +2,8 @@
 
     python bench/against_ripgrep.py [MEGABYTES] [RUNS]
 
-Prints the ratio of the best wall times. ripgrep (``rg``) must be on the PATH; the file is read once before, so both find
-it in the page cache. A ratio of 1 means: it takes as long as ripgrep needs to find the same literals.
+Prints the ratio of the best wall times. ripgrep (``rg``) must be on the PATH; the file is read once before, so both
+find it in the page cache. A ratio of 1 means: it takes as long as ripgrep needs to find the same literals.
 """
 
 from __future__ import annotations

@@ -37,10 +37,6 @@ _CONTINUES = re.compile(
 )
 
 
-#: Benign patterns whose line another pattern reads as a failure.
-KNOWN_GAPS = {"nccl-cuda-failure-ignored": "another pattern reads NCCL's INFO line of an ignored CUDA error as a cause"}
-
-
 def benign_samples() -> dict[str, tuple[PatternSpec, str]]:
     """Every sample of every benign pattern, by a readable name."""
     return {
@@ -54,11 +50,7 @@ def benign_samples() -> dict[str, tuple[PatternSpec, str]]:
 @functools.cache
 def harmless_lines() -> tuple[str, ...]:
     """The messages of benign patterns, without the prefixes that say who printed them."""
-    messages = {
-        read_prefix(text).text.strip()
-        for pattern, text in benign_samples().values()
-        if pattern.id not in KNOWN_GAPS and "\n" not in text
-    }
+    messages = {read_prefix(text).text.strip() for _, text in benign_samples().values() if "\n" not in text}
     names_a_rank = re.compile(r"rank ?=?\d|\[rank|\bpid\b|:\d+:\d+ \[", re.IGNORECASE)
     return tuple(sorted(message for message in messages if not names_a_rank.search(message)))
 
@@ -159,18 +151,7 @@ def test_a_collector_changes_nothing(case: Case, collector: str, tmp_path: Path)
     assert answer(analyze([log], hung=case.hung)) == answer(report_of(case.folder))
 
 
-@pytest.mark.parametrize(
-    ("pattern", "text"),
-    [
-        pytest.param(
-            pattern,
-            text,
-            id=name,
-            marks=pytest.mark.xfail(strict=True, reason=KNOWN_GAPS[pattern.id]) if pattern.id in KNOWN_GAPS else (),
-        )
-        for name, (pattern, text) in benign_samples().items()
-    ],
-)
+@pytest.mark.parametrize(("pattern", "text"), benign_samples().values(), ids=benign_samples())
 def test_a_benign_message_is_no_failure(pattern: PatternSpec, text: str, tmp_path: Path) -> None:
     """A note accuses nobody even as the last line; another fact is harmless where the run then ends well."""
     lines = ["epoch 0 step 10/500 loss 2.1", "epoch 0 step 20/500 loss 2.0", text]

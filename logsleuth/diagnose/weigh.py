@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from logsleuth.catalog.spec import Catalog
 from logsleuth.model.diagnosis import CONFIDENCES, Finding
+from logsleuth.model.events import Event
 from logsleuth.model.job import JobView
 
 _TIERS = ("external", "setup", "program", "symptom", "none")
@@ -130,10 +131,15 @@ def _standing(job: JobView, finding: Finding, catalog: Catalog) -> tuple[int, in
     tier = _TIERS.index(_tier(finding, catalog))
     if _is_ending(finding):
         tier = _TIERS.index("program")
-    at = job.clock(finding.primary) if finding.primary else None
+    at = _when(job, finding.primary) if finding.primary else None
     certain = CONFIDENCES.index(finding.confidence)
     certain += 10 * _nearer(finding.cause) if finding.cause in _SYMPTOMS else 0
     return tier, certain, at if at is not None else float("inf"), not finding.culprits, finding.cause
+
+
+def _when(job: JobView, event: Event) -> float | None:
+    """In one source its order, which needs no clocks that agree; else seconds."""
+    return event.locator.start if len(job.scans) == 1 else job.clock(event)
 
 
 def _tier(finding: Finding, catalog: Catalog) -> str:

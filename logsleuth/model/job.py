@@ -116,10 +116,8 @@ class JobView:
         """
         if first.locator.source == second.locator.source:
             return first.locator.start < second.locator.start
-        left, right = self.clock(first), self.clock(second)
-        if left is None or right is None or abs(left - right) < 2:
-            return None
-        return left < right
+        apart = self._seconds_apart(first, second)
+        return None if apart is None or abs(apart) < 2 else apart > 0
 
     def clearly_precedes(self, first: Event, second: Event) -> bool:
         """Whether ``first`` came so much earlier that buffering and scheduling cannot have swapped two processes'
@@ -129,11 +127,20 @@ class JobView:
         """
         if self.process(first) is self.process(second):
             return self.precedes(first, second) is True
+        apart = self._seconds_apart(first, second)
+        if apart is not None:
+            return apart >= 2
+        bytes_apart = second.locator.start - first.locator.start
+        return first.locator.source == second.locator.source and bytes_apart > INTERLEAVED_BYTES
+
+    def _seconds_apart(self, first: Event, second: Event) -> float | None:
+        """How much later ``second`` is; ``None`` where their clocks cannot be compared: without a date, or where one
+        prints its zone (a collector in UTC) and the other does not (the process, in the host's own zone)."""
         left, right = self.clock(first), self.clock(second)
-        if left is not None and right is not None:
-            return right - left >= 2
-        apart = second.locator.start - first.locator.start
-        return first.locator.source == second.locator.source and apart > INTERLEAVED_BYTES
+        if first.time is None or second.time is None or left is None or right is None:
+            return None
+        zones_known = (first.time.utc_offset_s is not None, second.time.utc_offset_s is not None)
+        return right - left if zones_known[0] == zones_known[1] else None
 
     def went_on(self, event: Event) -> bool:
         """Whether the process that printed ``event`` made progress or ended well after it, as its source shows.

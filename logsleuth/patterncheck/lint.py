@@ -16,6 +16,7 @@ from logsleuth.patterncheck.place import place
 from logsleuth.patterncheck.satisfiable import in_short, meeting
 from logsleuth.scan.extract import LONGEST_TEXT, ORIGIN_GROUPS, extract
 from logsleuth.scan.parsers import PARSERS
+from logsleuth.sources.prefixes import read_prefix
 
 #: A regex that needs longer on 16 KiB of hostile text can be made to hang.
 SLOWEST_S = 0.25
@@ -126,7 +127,8 @@ def _slow_on(compiled: regex.Pattern[str], anchors: Iterable[str]) -> str | None
 
 
 def _sample_faults(pattern: PatternSpec, text: str, expect: Mapping[str, Any]) -> Iterator[str]:
-    found = extract(pattern, text)
+    unprefixed = "\n".join(read_prefix(line).text for line in text.split("\n"))
+    found = extract(pattern, text) or extract(pattern, unprefixed)
     if found is None:
         yield "the regex does not match"
         return

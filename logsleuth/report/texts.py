@@ -30,7 +30,7 @@ def filled(template: str, facts: Mapping[str, Any]) -> str:
     text = _FIELD.sub(
         lambda m: str(facts[m[1]]) if _known(facts, m[1]) else f"an unknown {m[1].replace('_', ' ')}", text
     )
-    text = re.sub(r"\s+([,.;:])", r"\1", re.sub(r"\s{2,}", " ", text)).strip()
+    text = re.sub(r"\s+([,.;:])(?=\s|$)", r"\1", re.sub(r"\s{2,}", " ", text)).strip()
     return text[:1].upper() + text[1:]
 
 

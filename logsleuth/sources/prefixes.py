@@ -46,7 +46,7 @@ class Prefixed:
 
 def read_prefix(line: str) -> Prefixed:
     """Take ``line`` apart; one without any prefix comes back whole. Never raises."""
-    peeled = _peel(out_of_json(without_control_codes(line)))
+    peeled = _peel(without_control_codes(out_of_json(line)))
     text, repeated = peeled.line[peeled.end :], 1
     if " across cluster]" in text and (match := _REPEATED.search(text)):
         text, repeated = text[: match.start()], int(match[1])
@@ -135,7 +135,9 @@ def _peel_one(peeled: _Peeled, outside: bool) -> Kind | None:
     while line[at : at + 1] in (" ", "\t"):
         at += 1
     # Of the weak grammars, only srun's right-aligned label and the bars of tables are believed behind a few blanks.
-    indented = peeled.end == 0 and at <= MOST_PADDING and line[at : at + 1] in _INDENTED_WEAK
+    indented = (
+        peeled.end == peeled.wrapping_end and at - peeled.end <= MOST_PADDING and line[at : at + 1] in _INDENTED_WEAK
+    )
     weak_too = outside and (at == peeled.end or indented)
     for grammar in grammars_for(line, at):
         if grammar.weak and not weak_too:
