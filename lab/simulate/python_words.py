@@ -94,7 +94,7 @@ def dist_error(scene: Scene, rank: int, at_s: float, lines: list[str], kind: str
 def traceback(
     scene: Scene, rank: int, at_s: float, frames: list[tuple[str, str, str]], error: list[str], kind: str
 ) -> Iterator[Line]:
-    """Frames of the script and ``frames``, then the error; every line is tagged with the rank where the version does so."""
+    """Frames of the script and ``frames``, then the error; each line is tagged with the rank where the version does."""
     texts = ["Traceback (most recent call last):"]
     main = f"{scene.folder}/{scene.script}"
     for number, (path, function, code) in enumerate(

@@ -76,8 +76,10 @@ class Seen:
             if tell.rank is not None
         }
 
-    def shows(self, text: str) -> bool:
-        return any(text in it.text for it in self._lines())
+    def transferring(self) -> set[int]:
+        """The ranks of which a stuck send or receive is seen, whether or not they are known."""
+        sides = ("SEND", "RECV")
+        return {t.rank for t, _ in self._tells if t.kind == "wait" and t.value.startswith(sides) and t.rank is not None}
 
     def has_file_of(self, rank: int) -> bool:
         """Whether the rank's own file is there, be it empty."""

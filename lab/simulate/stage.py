@@ -21,7 +21,9 @@ from lab.simulate.run import Outcome, Run
 from lab.simulate.scene import HOST_NAMES, SCRIPTS, Scene
 
 ALL_FAULTS = {**FAULTS, **BROKEN}
-SIMULATED_STEPS = 4
+#: Enough after the fault's step for everybody to run into the rank that stays away, over several groups.
+SIMULATED_STEPS = 7
+LATEST_FAULT = 2
 STYLES = ("bar", "iter", "megatron", "metrics", "every-rank")
 NUMELS = (4096, 589824, 2359296, 8388608, 25557032, 33554432, 131072000)
 LAUNCHERS = {Layout.SRUN: "srun", Layout.RAY: "ray"}
@@ -83,7 +85,7 @@ def _draft(run: Run, rng: random.Random) -> Draft:
         launcher = "none"
     timeout_s = float(torch.timeout_s if rng.random() < 0.7 else rng.choice((300, 1200, 3600)))
     around = Surroundings(launcher, timeout_s, stubborn=rng.random() < 0.15, kills_on_bad_exit=rng.random() < 0.6)
-    at_step = first_step + (0 if opening else rng.randint(1, SIMULATED_STEPS - 1))
+    at_step = first_step + (0 if opening else rng.randint(1, LATEST_FAULT))
     return Draft(mesh, torch, shape, rng, programs, around, first_step, at_step, begin_s, opening, undisturbed_s)
 
 

@@ -68,6 +68,8 @@ def absent(outcome: Outcome, seen: Seen) -> Verdict:
     everyone = set(outcome.ranks) - set(outcome.culprits) <= seen.known("wait")
     if culprit in seen.known("finished") or (behind and waiting):
         return Verdict(MISSING, (LATE, TIMEOUT), _one((culprit,)))
+    if culprit in seen.known("wait", group=group, number=number):  # it came when the others had given up
+        return Verdict(TIMEOUT, (LATE, MISSING, INIT), _either((culprit,)))
     own = seen.has_file_of(culprit) or seen.speaks(culprit)
     if own and waiting and (everyone or culprit in seen.known("signalled")):
         return Verdict(MISSING, (LATE, TIMEOUT), _one((culprit,)) if everyone else _either((culprit,)))
@@ -192,7 +194,10 @@ def everybody_in(outcome: Outcome, seen: Seen) -> Verdict:
 
 
 def transfers(outcome: Outcome, seen: Seen) -> Verdict:
-    return Verdict("p2p-order-deadlock", (TIMEOUT,))
+    """Two ranks that both wait for a transfer show it; one alone may as well wait for a rank that is late."""
+    if len(seen.transferring()) > 1:
+        return Verdict("p2p-order-deadlock", (TIMEOUT,))
+    return Verdict(TIMEOUT, ("p2p-order-deadlock", MISSING, LATE))
 
 
 def link(outcome: Outcome, seen: Seen) -> Verdict:
