@@ -34,7 +34,8 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
     if work.everybody_in or work.is_p2p or work.first.evidence is None:
         yield Passed(CAUSE, "everybody was in the collective" if work.everybody_in else "a point-to-point work")
         return
-    late = [(p, busy) for p in job.processes if p.key not in waiting and (busy := _busy(p)) is not None]
+    timeout = work.first.evidence
+    late = [(p, busy) for p in job.processes if p.key not in waiting and (busy := _busy(job, p, timeout)) is not None]
     named = [(p, busy) for p, busy in late if p.rank is not None]
     if not late:
         yield Passed(CAUSE, "no other rank shows unfinished host work", "the log of the rank that was waited for")
@@ -62,14 +63,23 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
     )
 
 
-def _busy(process: ProcessTimeline) -> Event | None:
-    """The last host work of a process, if nothing later shows that it ended."""
+def _busy(job: JobView, process: ProcessTimeline, timeout: Event) -> Event | None:
+    """The last host work of a process before the timeout, if nothing shows that it had ended by then.
+
+    Where the process is not known by its rank, any rank's progress after it in the same source shows that.
+    """
     last: Event | None = None
     for event in process.events:
         fact = event.fact
+        if job.precedes(timeout, event):
+            continue
         if isinstance(fact, HostWork):
             done = fact.done is not None and fact.total is not None and fact.done >= fact.total
             last = None if done else event
         elif event.kind in _AFTER:
             last = None
+    if last is not None and process.rank is None:
+        source, start = last.locator.source, last.locator.start
+        if any(e.kind == "progress" and e.locator.source == source and e.locator.start > start for e in job.events):
+            return None
     return last
