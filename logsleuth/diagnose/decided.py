@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from logsleuth.catalog.spec import Catalog, CauseSpec, DecidedBy
-from logsleuth.diagnose.blame import culprits_of_events, culprits_of_ranks, everybody, evidence, first_of, silent_alike
+from logsleuth.diagnose.blame import culprits_of_events, culprits_of_ranks, everybody, evidence, silent_alike
 from logsleuth.diagnose.exits import one_node
+from logsleuth.diagnose.first import first_of
 from logsleuth.model.diagnosis import Culprit, Finding
 from logsleuth.model.events import Event
 from logsleuth.model.job import JobView
@@ -29,7 +30,7 @@ def _first_rule(job: JobView, cause: CauseSpec, rules: Iterable[DecidedBy], *, h
     """The finding of the rule that fires with the most confidence; the file's order breaks ties."""
     fired: list[tuple[DecidedBy, list[Event]]] = []
     for rule in rules:
-        events = [e for e in job.events if _meets(e, rule) and not job.went_on(e)]
+        events = [e for e in job.of_kind(rule.event) if _meets(e, rule) and not job.went_on(e)]
         if events:
             fired.append((rule, events))
     if not fired:
@@ -52,11 +53,8 @@ def _first_rule(job: JobView, cause: CauseSpec, rules: Iterable[DecidedBy], *, h
 
 
 def _meets(event: Event, rule: DecidedBy) -> bool:
-    return (
-        event.kind == rule.event
-        and event.role in rule.roles
-        and all(getattr(event.fact, name) in wanted for name, wanted in rule.where.items())
-    )
+    """Whether an event of the rule's kind has the role and the values that the rule asks for."""
+    return event.role in rule.roles and all(getattr(event.fact, n) in wanted for n, wanted in rule.where.items())
 
 
 def _blamed(job: JobView, rule: DecidedBy, leading: list[Event], events: list[Event]) -> tuple[Culprit, ...]:

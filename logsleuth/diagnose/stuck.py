@@ -99,6 +99,10 @@ def laggards(job: JobView) -> list[Absent]:
 
 def stuck_works(job: JobView) -> tuple[StuckWork, ...]:
     """Every work that somebody timed out in, the ones that explain others first, then the earliest."""
+    return job.once(_stuck_works)
+
+
+def _stuck_works(job: JobView) -> tuple[StuckWork, ...]:
     waiting: dict[int, set[str]] = {}
     for group in job.groups:
         for state in group.stuck():
