@@ -29,10 +29,16 @@ class Identities:
 
 @dataclass(slots=True)
 class _Clues:
-    """What ties pids and local ranks to global ranks in this job."""
+    """What ties pids and local ranks to global ranks in this job.
+
+    ``rank_of_local`` is by host and local rank. ``group_rank_is_global``: the rank that old torch prints without its
+    group may be the global one; no two processes print the same.
+    """
 
     rank_of_pid: dict[tuple[str | None, int], int] = field(default_factory=dict)
+    rank_of_local: dict[tuple[str | None, int], int] = field(default_factory=dict)
     local_equals_global: bool = False
+    group_rank_is_global: bool = True
     nnodes: int | None = None
 
 
@@ -83,6 +89,8 @@ def _clues(events: Sequence[Event]) -> _Clues:
     clues = _Clues()
     world = _world_of_communicators(events)
     pairs: Counter[bool] = Counter()
+    pairs_in_messages: Counter[bool] = Counter()
+    printed_by: dict[int, set[tuple[str | None, int | None, int | None]]] = {}
     hosts: set[str] = set()
     senders: dict[tuple[str | None, int], set[int]] = {}
     local_worlds: set[int] = set()
@@ -127,12 +135,17 @@ def _clues(events: Sequence[Event]) -> _Clues:
         if origin.local_rank is not None and origin.rank is not None:
             pairs[origin.local_rank == origin.rank] += 1
         elif origin.local_rank is not None and group_rank is not None and _default_group(fact):
-            pairs[origin.local_rank == group_rank] += 1
+            pairs_in_messages[origin.local_rank == group_rank] += 1
+        if group_rank is not None and _default_group(fact) and (origin.local_rank, origin.pid) != (None, None):
+            printed_by.setdefault(group_rank, set()).add((origin.host, origin.local_rank, origin.pid))
         if origin.host is not None:
             hosts.add(origin.host)
     if len(senders) > 1 and sorted(r for ranks in senders.values() for r in ranks) == list(range(len(senders))):
         for process, ranks in senders.items():
             clues.rank_of_pid.setdefault(process, next(iter(ranks)))
+    clues.group_rank_is_global = all(_one_process(names) for names in printed_by.values())
+    if not pairs and clues.group_rank_is_global:
+        pairs = pairs_in_messages
     clues.local_equals_global = not pairs[False] and (
         pairs[True] > 0
         or clues.nnodes == 1
@@ -141,7 +154,31 @@ def _clues(events: Sequence[Event]) -> _Clues:
     )
     if clues.nnodes is not None and clues.nnodes > 1:
         clues.local_equals_global = False
+    clues.rank_of_local = _ranks_of_local_ranks(events, clues.rank_of_pid)
     return clues
+
+
+def _one_process(names: set[tuple[str | None, int | None, int | None]]) -> bool:
+    """Whether (host, local rank, pid) may all be one process: what is unknown may be anything."""
+    return all(len({name[i] for name in names if name[i] is not None}) <= 1 for i in range(3))
+
+
+def _ranks_of_local_ranks(
+    events: Sequence[Event], rank_of_pid: Mapping[tuple[str | None, int], int]
+) -> dict[tuple[str | None, int], int]:
+    """(host, local rank) -> global rank, from launchers' tables and from lines that carry a local rank and a known pid;
+    left out where they disagree."""
+    told: dict[tuple[str | None, int], set[int]] = {}
+    for event in events:
+        fact, origin = event.fact, event.origin
+        if isinstance(fact, ProcessExit | ProcessMap) and fact.rank is not None and fact.local_rank is not None:
+            told.setdefault((fact.host or origin.host, fact.local_rank), set()).add(fact.rank)
+        if origin.local_rank is not None:
+            of_pid = rank_of_pid.get((origin.host, origin.pid)) if origin.pid is not None else None
+            rank = origin.rank if origin.rank is not None else of_pid
+            if rank is not None:
+                told.setdefault((origin.host, origin.local_rank), set()).add(rank)
+    return {place: next(iter(ranks)) for place, ranks in told.items() if len(ranks) == 1}
 
 
 def _world_of_communicators(events: Sequence[Event]) -> int | None:
@@ -169,11 +206,13 @@ def _rank(event: Event, clues: _Clues, ranked_prefixes: bool) -> tuple[int | Non
         return origin.task, f"task {origin.task} of the launcher"
     if origin.local_rank is not None and clues.local_equals_global:
         return origin.local_rank, "local rank, on the only node seen"
+    if origin.local_rank is not None and (origin.host, origin.local_rank) in clues.rank_of_local:
+        return clues.rank_of_local[origin.host, origin.local_rank], "its local rank and host"
     by_name = _WORKER.fullmatch(origin.actor) if origin.actor else None
     if by_name is not None:
         return int(by_name[1]), f"the worker's name, {origin.actor}"
     group_rank = getattr(fact, "group_rank", None)
-    if group_rank is not None and _default_group(fact) and not ranked_prefixes:
+    if group_rank is not None and _default_group(fact) and not ranked_prefixes and clues.group_rank_is_global:
         return group_rank, "the rank in the message (torch before 2.2 prints no other)"
     if group_rank is not None and getattr(fact, "pg_guid", None) == "0":
         return group_rank, "the rank in the default group"
