@@ -25,9 +25,9 @@ def correlate(
     scans = sorted(scans, key=lambda scan: scan.source.name)
     every = without_generic([event for scan in scans for event in scan.events])
     chosen = split(every, attempt)
-    named = [(scan.source.name, scan.source.origin) for scan in scans]
+    files = [(scan.source.id, scan.source.name, scan.source.origin) for scan in scans]
     heard = [tail.origin for scan in scans for tail in scan.digest.tails]
-    identities = identify(chosen.events, named, heard, every)
+    identities = identify(chosen.events, files, heard, every)
     pids = {
         fact.pid: fact.rank
         for event in chosen.events

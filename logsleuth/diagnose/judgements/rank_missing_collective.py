@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from logsleuth.catalog.spec import Catalog
 from logsleuth.diagnose.blame import culprits_of_ranks, evidence, ranks_text
+from logsleuth.diagnose.early import early_hang
 from logsleuth.diagnose.stuck import Absent, StuckWork, all_others_wait, laggards, stuck_works
 from logsleuth.model.diagnosis import Finding, Passed
 from logsleuth.model.events import (
@@ -90,7 +91,7 @@ def _from_works(job: JobView, works: Sequence[StuckWork]) -> Iterator[Finding]:
     absent = {a.rank: a for w in reversed(open_works) for a in w.absent if w is work or a.how in _DIRECT}
     direct = [a for a in absent.values() if a.how in _DIRECT]
     silent = [a for a in absent.values() if a.how not in _DIRECT]
-    telling = len(silent) <= MOST_SILENT and all_others_wait(job, work, silent)
+    telling = len(silent) <= MOST_SILENT and all_others_wait(job, work, silent) and early_hang(job) is None
     named = direct or (silent if telling else [])
     others = [a for a in absent.values() if a not in named]
     waiting = {w.rank for other in works for w in other.waiters}

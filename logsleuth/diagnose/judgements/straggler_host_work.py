@@ -76,7 +76,7 @@ def _busy(job: JobView, process: ProcessTimeline, timeout: Event) -> Event | Non
         if isinstance(fact, HostWork):
             done = fact.done is not None and fact.total is not None and fact.done >= fact.total
             last = None if done else event
-        elif event.kind in _AFTER:
+        elif event.kind in _AFTER and last is not None and job.precedes(last, event):
             last = None
     if last is not None and process.rank is None:
         source, start = last.locator.source, last.locator.start
