@@ -18,10 +18,11 @@ _WORKER = re.compile(r"(?:Worker_TP|VllmWorker-|VllmWorker TP)(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Identities:
-    """``process_of`` maps ``id(event)`` to an index in ``processes``."""
+    """``process_of`` maps ``id(event)`` to an index in ``processes``; ``clues`` are what the ranks were learnt by."""
 
     processes: tuple[ProcessTimeline, ...]
     process_of: Mapping[int, int]
+    clues: Clues
     notes: tuple[str, ...] = ()
 
 
@@ -69,7 +70,7 @@ def identify(
     ordered_keys = sorted(grouped)
     processes = tuple(_timeline(key, tuple(grouped[key]), origins[key], known_by.get(key), own) for key in ordered_keys)
     process_of = {id(event): index for index, key in enumerate(ordered_keys) for event in grouped[key]}
-    return Identities(processes, process_of)
+    return Identities(processes, process_of, clues)
 
 
 def _rank_of_file(source: str, origin: Origin, clues: Clues) -> int | None:

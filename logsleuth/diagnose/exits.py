@@ -76,7 +76,9 @@ def deaths(job: JobView, catalog: Catalog) -> list[tuple[Event, ProcessExit]]:
     aborted = any(True for _ in job.of(CollectiveTimeout, WatchdogStuck, ProcessAborted, NcclError))
     sent = {fact.pid: event for event, fact in job.of(SignalSent) if fact.pid is not None}
     killed = {f.pid for _, f in job.of(SignalSent) if f.signal == "SIGKILL"}
-    explained = _self_explained(job, catalog)
+    telling = _self_explaining(job, catalog)
+    explained = {job.rank(e) for e in telling}
+    raised = {e.origin.pid for e in telling if isinstance(e.fact, PythonException)}
     found = []
     for event, fact in job.of(ProcessExit):
         signal = signal_of(fact)
@@ -91,6 +93,8 @@ def deaths(job: JobView, catalog: Catalog) -> list[tuple[Event, ProcessExit]]:
         if fact.pid in sent and (signal is None or sent[fact.pid].fact.signal == signal):  # type: ignore[attr-defined]
             continue
         if signal == "SIGKILL" and fact.pid in killed:
+            continue
+        if signal is None and fact.pid is not None and fact.pid in raised:
             continue
         if signal is None and (fact.exit_code or 0) > 0 and explained:
             rank = rank_that_died(job, fact)
@@ -112,13 +116,13 @@ def _alone(job: JobView, fact: ProcessExit) -> bool:
     return fact.first_observed and fact.pid is not None and fact.pid not in sent and not told and bool(sent)
 
 
-def _self_explained(job: JobView, catalog: Catalog) -> set[int | None]:
-    """The ranks whose exit with a code is what an exception or a failure that they report ends in.
+def _self_explaining(job: JobView, catalog: Catalog) -> list[Event]:
+    """Exceptions, and failures that processes report, which end in an exit with a code.
 
-    ``None`` is among them where the rank is not known: it may be any process's.
+    One whose rank is not known may be any process's.
     """
-    told = {job.rank(e) for e, _ in job.of(*_SELF_EXPLAINING)}
-    return told | {job.rank(e) for e, f in job.of(PythonException) if reading(f, catalog) != "launcher"}
+    told = [e for e, _ in job.of(*_SELF_EXPLAINING)]
+    return told + [e for e, f in job.of(PythonException) if reading(f, catalog) != "launcher"]
 
 
 def first_deaths(job: JobView, catalog: Catalog) -> list[tuple[Event, ProcessExit]]:

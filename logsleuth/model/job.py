@@ -186,7 +186,7 @@ class JobView:
         mine, its = self.process(event), self.process(other)
         if mine is its or mine is None or its is None:
             return True
-        if mine.rank is not None and its.rank is not None:
+        if (mine.rank is not None and its.rank is not None) or (mine.pid is not None and its.pid is not None):
             return False
         return not self.died
 

@@ -16,7 +16,7 @@ from logsleuth.diagnose.blame import culprit_of, evidence, ranks_text
 from logsleuth.diagnose.judgements.rank_missing_collective import work_facts
 from logsleuth.diagnose.stuck import stuck_works
 from logsleuth.model.diagnosis import Finding, Passed
-from logsleuth.model.events import Event, HostWork
+from logsleuth.model.events import Event, HostWork, Progress
 from logsleuth.model.job import JobView
 from logsleuth.model.timeline import ProcessTimeline
 
@@ -27,7 +27,7 @@ _AFTER = ("progress", "run-end", "exception", "process-exit", "native-crash", "m
 def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
     works = stuck_works(job)
     if not works:
-        yield Passed(CAUSE, "nobody timed out in a collective")
+        yield from _in_silence(job)
         return
     work = works[0]
     waiting = {w.process for group in job.groups for w in group.stuck()}
@@ -63,7 +63,28 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
     )
 
 
-def _busy(job: JobView, process: ProcessTimeline, timeout: Event) -> Event | None:
+def _in_silence(job: JobView) -> Iterator[Finding | Passed]:
+    """The user says that the job hangs: the one rank whose last line is unfinished host work, while others trained."""
+    busy = [(p, e) for p in job.processes if p.rank is not None and (e := _busy(job, p, None)) is not None]
+    trained = {job.rank(e) for e, _ in job.of(Progress)}
+    if not job.hung or len(busy) != 1 or not trained - {busy[0][0].rank}:
+        yield Passed(CAUSE, "nobody timed out in a collective")
+        return
+    process, event = busy[0]
+    assert isinstance(event.fact, HostWork)
+    yield Finding(
+        CAUSE,
+        CAUSE,
+        "medium",
+        evidence(event, f"the last that rank {process.rank} printed is host work ({event.fact.what})"),
+        (culprit_of(process, "its own last line is host work"),),
+        summary=f"The job hangs without an error; the last that rank {process.rank} printed is unfinished work on its "
+        f"host ({event.fact.what}).",
+        facts={"what": event.fact.what},
+    )
+
+
+def _busy(job: JobView, process: ProcessTimeline, timeout: Event | None) -> Event | None:
     """The last host work of a process before the timeout, if nothing shows that it had ended by then.
 
     Where the process is not known by its rank, any rank's progress after it in the same source shows that.
@@ -71,7 +92,7 @@ def _busy(job: JobView, process: ProcessTimeline, timeout: Event) -> Event | Non
     last: Event | None = None
     for event in process.events:
         fact = event.fact
-        if job.precedes(timeout, event):
+        if timeout is not None and job.precedes(timeout, event):
             continue
         if isinstance(fact, HostWork):
             done = fact.done is not None and fact.total is not None and fact.done >= fact.total
