@@ -42,8 +42,14 @@ class Clues:
         return ranks.pop() if len(ranks) == 1 else None
 
     def of_local_rank(self, host: str | None, local_rank: int) -> int | None:
-        """The rank of a local rank: the same on the only node, else what is known of it on its host."""
-        return local_rank if self.local_equals_global else self.rank_of_local.get((host, local_rank))
+        """The rank of a local rank: the same on the only node, else what is known of it or of its host."""
+        if self.local_equals_global:
+            return local_rank
+        if (host, local_rank) in self.rank_of_local:
+            return self.rank_of_local[host, local_rank]
+        known = [(rank, local) for (of_host, local), rank in self.rank_of_local.items() if of_host == host]
+        first_ranks = {rank - local for rank, local in known}
+        return first_ranks.pop() + local_rank if len(first_ranks) == 1 and len(known) > 1 else None
 
 
 def find_clues(events: Sequence[Event], sources: Iterable[str]) -> Clues:

@@ -3,7 +3,7 @@
 Concludes: straggler-host-work, with the late rank.
 Evidence: ranks stuck in a collective, and the last thing that another rank printed is preprocessing, a checkpoint, a
 download, an evaluation or a compilation that was not finished.
-Mistaken for: rank-missing-collective (its log shows no slow work), a P2P hang (the late rank is inside the collective).
+Mistaken for: rank-missing-collective (its log shows no slow work), a P2P hang (the late rank is inside the transfer).
 Example: ranks 1-3 time out in the first barrier; rank 0's last line is ``Map:  8%| 726000/9672101``.
 """
 
@@ -31,8 +31,8 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
         return
     work = works[0]
     waiting = {w.process for group in job.groups for w in group.stuck()}
-    if work.everybody_in or work.is_p2p or work.first.evidence is None:
-        yield Passed(CAUSE, "everybody was in the collective" if work.everybody_in else "a point-to-point work")
+    if work.everybody_in or work.first.evidence is None:
+        yield Passed(CAUSE, "everybody was in the collective")
         return
     timeout = work.first.evidence
     late = [(p, busy) for p in job.processes if p.key not in waiting and (busy := _busy(job, p, timeout)) is not None]
