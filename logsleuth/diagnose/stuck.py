@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from logsleuth.model.events import DumpSignal, Event
+from logsleuth.model.events import DumpSignal, Event, NcclError, PeerLost
 from logsleuth.model.job import JobView
 from logsleuth.model.timeline import GroupState, ProcessGroup, ProcessTimeline
 
@@ -188,6 +188,8 @@ def _why_absent(job: JobView, rank: int, group: ProcessGroup) -> Absent | None:
             fact = event.fact
             if isinstance(fact, DumpSignal) and (fact.stage == "observed" or fact.from_rank not in (None, rank)):
                 return Absent(rank, "signal", event, process)
+        if any(isinstance(event.fact, PeerLost | NcclError) for event in process.events):
+            return None
         if process.own_source or process.events:
             last = process.events[-1] if process.events else None
             return Absent(rank, "own-log", last, process)
@@ -202,9 +204,13 @@ def _all_in_one_console(job: JobView, group: ProcessGroup) -> bool:
 
 def all_others_wait(job: JobView, work: StuckWork, silent: Iterable[Absent]) -> bool:
     """Whether the silence of the ranks ``silent`` means something: the lines of all others can be told to be of this
-    work, no other rank is unheard of, and no log is cut off in the middle of a line.
+    work, no other rank of the job is unheard of or waits in nothing, and no log is cut off in the middle of a line.
     """
     silent = list(silent)
+    waiting = {s.rank for group in job.groups for s in group.stuck()}
+    idle = {p.rank for p in job.processes if p.rank is not None and p.role == "worker"} - waiting
+    if idle - {a.rank for a in silent} or set(job.coverage.ranks_without_log) - {a.rank for a in silent}:
+        return False
     alike = {w.stuck_op for w in work.waiters if w.stuck_op}
     if work.group.ambiguous or (work.group.unnamed and len(alike) > 1):
         return False

@@ -51,19 +51,21 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
 
 
 def _barrier(job: JobView) -> Iterator[Finding]:
-    for event, fact in job.of(MonitoredBarrier, statement="missing"):
-        if fact.ranks:
-            yield Finding(
-                CAUSE,
-                CAUSE,
-                "medium",
-                evidence(event, f"{ranks_text(fact.ranks)} never reached the monitored barrier"),
-                culprits_of_ranks(job, fact.ranks, "rank 0's monitored barrier names it"),
-                summary=f"{ranks_text(fact.ranks).capitalize()} never reached a monitored barrier that the others "
-                "waited in.",
-                facts={"timeout_ms": fact.timeout_ms},
-            )
-            return
+    """Rank 0 may tell of the missing ranks one by one and then of all of them."""
+    told = [(e, f) for e, f in job.of(MonitoredBarrier, statement="missing") if f.ranks]
+    if not told:
+        return
+    event, fact = max(told, key=lambda item: len(item[1].ranks))
+    ranks = sorted({rank for _, f in told for rank in f.ranks})
+    yield Finding(
+        CAUSE,
+        CAUSE,
+        "medium",
+        evidence(event, f"{ranks_text(ranks)} never reached the monitored barrier", [(e, "as well") for e, _ in told]),
+        culprits_of_ranks(job, ranks, "rank 0's monitored barrier names it"),
+        summary=f"{ranks_text(ranks).capitalize()} never reached a monitored barrier that the others waited in.",
+        facts={"timeout_ms": fact.timeout_ms},
+    )
 
 
 def _desync(job: JobView) -> Iterator[Finding]:
