@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from logsleuth.catalog.spec import Catalog
-from logsleuth.diagnose.blame import tasks_are_ranks
+from logsleuth.diagnose.blame import culprit_of, tasks_are_ranks
 from logsleuth.diagnose.exceptions import reading
+from logsleuth.model.diagnosis import Culprit
 from logsleuth.model.events import (
     CollectiveMismatch,
     CollectiveTimeout,
@@ -26,6 +29,7 @@ from logsleuth.model.events import (
     WatchdogStuck,
 )
 from logsleuth.model.job import JobView
+from logsleuth.model.timeline import ProcessTimeline
 
 #: exit code -> signal, as torchelastic (negative) and shells (128+n) print it.
 _SIGNALS = {
@@ -39,6 +43,8 @@ _SIGNALS = {
     11: "SIGSEGV",
     15: "SIGTERM",
 }
+#: Signals that a process's own code brings upon it.
+CRASHES = frozenset({"SIGSEGV", "SIGILL", "SIGFPE"})
 _FROM_OUTSIDE = frozenset({"SIGTERM", "SIGHUP", "SIGINT"})
 #: What a process says of its own failure before it exits with a code.
 _SELF_EXPLAINING = (
@@ -176,3 +182,34 @@ def _one_node(job: JobView) -> bool:
     if size is not None and (size <= 1 or (gpus is not None and gpus.isdigit() and size <= int(gpus))):
         return True
     return (size is not None and size <= 8 and len(job.hosts) <= 1) or len(job.hosts) == 1
+
+
+def died(job: JobView, dead: list[tuple[Event, ProcessExit]]) -> tuple[Culprit, ...]:
+    """The processes that died, where the text names them; nobody if all of several died alike.
+
+    Of several, those that a launcher saw first, and those that crashed by the same signal: nobody else sends it.
+    """
+    facts: dict[int, ProcessExit] = {}
+    for _, fact in dead:
+        rank = rank_that_died(job, fact)
+        if rank is not None:
+            facts.setdefault(rank, fact)
+    first = {f.rank for _, f in dead if f.first_observed and f.rank in facts}
+    crashes = {signal_of(facts[rank]) for rank in first if rank is not None} & CRASHES
+    if first and len(facts) > 1:
+        facts = {rank: f for rank, f in facts.items() if rank in first or signal_of(f) in crashes}
+    elif job.world_size is not None and 1 < job.world_size <= len(facts):
+        return ()
+    return tuple(_named(job, rank, fact) for rank, fact in sorted(facts.items()))
+
+
+def _named(job: JobView, rank: int, fact: ProcessExit) -> Culprit:
+    """A rank as its exit line tells it, with what else is known of its process."""
+    process = job.by_rank(rank) or ProcessTimeline(f"rank {rank}", rank)
+    known = culprit_of(process, "the launcher names it")
+    return replace(
+        known,
+        local_rank=fact.local_rank if fact.local_rank is not None else known.local_rank,
+        host=fact.host or known.host,
+        pid=fact.pid or known.pid,
+    )

@@ -13,10 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from logsleuth.catalog.spec import Catalog
-from logsleuth.diagnose.blame import culprit_of, evidence, ranks_text
-from logsleuth.diagnose.exits import first_deaths, rank_that_died, signal_of
-from logsleuth.model.diagnosis import Culprit, Finding, Passed
-from logsleuth.model.events import Event, ProcessExit
+from logsleuth.diagnose.blame import evidence, ranks_text
+from logsleuth.diagnose.exits import died, first_deaths, signal_of
+from logsleuth.model.diagnosis import Finding, Passed
 from logsleuth.model.job import JobView
 
 CAUSE = "process-died-unexplained"
@@ -48,30 +47,3 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
         summary=f"{who[:1].upper()}{who[1:]} ended {how}, and these logs do not say why.",
         facts={"signal": signal, "exit_code": fact.exit_code, "pid": fact.pid},
     )
-
-
-def died(job: JobView, dead: list[tuple[Event, ProcessExit]]) -> tuple[Culprit, ...]:
-    """The processes that died, where the text names them; nobody if all of several died alike."""
-    found: dict[int, Culprit] = {}
-    for _event, fact in dead:
-        rank = rank_that_died(job, fact)
-        if rank is not None and rank not in found:
-            process = job.by_rank(rank)
-            known = (
-                culprit_of(process, "the launcher names it")
-                if process
-                else Culprit(rank=rank, known_by="the launcher names it")
-            )
-            found[rank] = Culprit(
-                rank=rank,
-                local_rank=fact.local_rank if fact.local_rank is not None else known.local_rank,
-                host=fact.host or known.host,
-                pid=fact.pid or known.pid,
-                known_by="the launcher names it",
-            )
-    first = [rank for rank in found if any(f.first_observed and f.rank == rank for _, f in dead)]
-    if first and len(found) > 1:
-        return tuple(found[rank] for rank in first)
-    if job.world_size is not None and 1 < job.world_size <= len(found):
-        return ()
-    return tuple(found[rank] for rank in sorted(found))

@@ -15,9 +15,8 @@ from collections.abc import Iterator
 from logsleuth.catalog.spec import Catalog
 from logsleuth.diagnose.blame import culprits_of_events, everybody, evidence, ranks_text
 from logsleuth.diagnose.exceptions import program_exceptions
-from logsleuth.diagnose.exits import signal_of
+from logsleuth.diagnose.exits import died, rank_that_died, signal_of
 from logsleuth.diagnose.first import first_of
-from logsleuth.diagnose.judgements.process_died_unexplained import died
 from logsleuth.model.diagnosis import Culprit, Finding, Passed
 from logsleuth.model.events import CollectiveTimeout, Event, ProcessExit, PythonException
 from logsleuth.model.job import JobView
@@ -45,7 +44,7 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
     ]
     ranks = {rank for e in alike if (rank := job.rank(e)) is not None}
     common = everybody(job, ranks)
-    culprits = () if common else culprits_of_events(job, alike) or _by_exit(job)
+    culprits = () if common else culprits_of_events(job, alike) or _by_exit(job, alike)
     message = f": {fact.message}" if fact.message else ""
     who = "Every rank" if common else ranks_text(c.rank for c in culprits) or "A process"
     place = f" at {fact.where}" if fact.where else ""
@@ -63,11 +62,15 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
     )
 
 
-def _by_exit(job: JobView) -> tuple[Culprit, ...]:
-    """The one process that a launcher saw end with an exit code, where the exception's line does not tell its rank."""
+def _by_exit(job: JobView, alike: list[Event]) -> tuple[Culprit, ...]:
+    """The one process that a launcher saw end with an exit code, where the exception's line does not tell its rank.
+
+    Nobody where the exception is printed several times and as many ended so: they may all have raised it.
+    """
     ended = [(e, f) for e, f in job.of(ProcessExit) if signal_of(f) is None and (f.exit_code or 0) > 0]
     culprits = died(job, ended)
-    return culprits if len(culprits) == 1 else ()
+    ranks = {rank for _, f in ended if (rank := rank_that_died(job, f)) is not None}
+    return culprits if len(culprits) == 1 and not 1 < len(ranks) <= len(alike) else ()
 
 
 def _chained(raised: list[tuple[Event, PythonException]], first: Event) -> Iterator[Event]:

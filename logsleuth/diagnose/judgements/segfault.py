@@ -14,18 +14,16 @@ from collections.abc import Iterator
 
 from logsleuth.catalog.spec import Catalog
 from logsleuth.diagnose.blame import evidence, ranks_text
-from logsleuth.diagnose.exits import first_deaths, signal_of
-from logsleuth.diagnose.judgements.process_died_unexplained import died
+from logsleuth.diagnose.exits import CRASHES, died, first_deaths, signal_of
 from logsleuth.model.diagnosis import Finding, Passed
 from logsleuth.model.events import NativeCrash
 from logsleuth.model.job import JobView
 
 CAUSE = "segfault"
-_CRASHES = ("SIGSEGV", "SIGILL", "SIGFPE")
 
 
 def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
-    dead = [(e, f) for e, f in first_deaths(job, catalog) if signal_of(f) in _CRASHES]
+    dead = [(e, f) for e, f in first_deaths(job, catalog) if signal_of(f) in CRASHES]
     if not dead:
         yield Passed(CAUSE, "no process ended by SIGSEGV, SIGILL or SIGFPE")
         return

@@ -13,8 +13,7 @@ from collections.abc import Iterator
 
 from logsleuth.catalog.spec import Catalog
 from logsleuth.diagnose.blame import evidence, ranks_text
-from logsleuth.diagnose.exits import first_deaths, signal_of
-from logsleuth.diagnose.judgements.process_died_unexplained import died
+from logsleuth.diagnose.exits import died, first_deaths, signal_of
 from logsleuth.model.diagnosis import Finding, Passed
 from logsleuth.model.job import JobView
 
