@@ -6,16 +6,13 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from logsleuth.cli.exits import Exit
+from logsleuth.cli.exits import FAIL_ON, Exit, fails
 from logsleuth.cli.output import FORMATS, write
 from logsleuth.errors import UsageError
-
-if TYPE_CHECKING:
-    from logsleuth.report.schema import Report
 
 #: Progress is shown after this long, and only to a person.
 PATIENCE_S = 1.0
@@ -99,8 +96,8 @@ def run(
 
     if format_name is not None and format_name not in FORMATS:
         raise UsageError(f"--format {format_name}: not one of {', '.join(FORMATS)}")
-    if fail_on not in (None, "failure", "inconclusive"):
-        raise UsageError(f"--fail-on {fail_on}: not one of failure, inconclusive")
+    if fail_on not in (None, *FAIL_ON):
+        raise UsageError(f"--fail-on {fail_on}: not one of {', '.join(FAIL_ON)}")
     report = logsleuth.analyze(
         paths,
         stdin=sys.stdin.buffer,
@@ -112,13 +109,8 @@ def run(
         on_source=_progress(),
     )
     write(report, format_name, list(output or []), verbose=verbose)
-    if _fails(report, fail_on):
+    if fails(report.verdict, fail_on):
         raise typer.Exit(Exit.FOUND)
-
-
-def _fails(report: Report, fail_on: str | None) -> bool:
-    """``inconclusive`` also fails on a failure."""
-    return fail_on is not None and (report.verdict == "failure" or report.verdict == fail_on)
 
 
 def _ranks(given: list[str]) -> dict[str, int]:
