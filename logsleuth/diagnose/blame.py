@@ -111,11 +111,10 @@ def silent_alike(job: JobView, ranks: set[int]) -> bool:
 def evidence(primary: Event, why: str, related: Iterable[tuple[Event, str]] = ()) -> tuple[Evidence, ...]:
     """One primary piece of evidence and related ones, each event once, at most MOST_EVIDENCE."""
     given = [Evidence(primary, why, primary=True)]
-    seen = {(primary.locator.source, primary.locator.start)}
+    seen = {primary.locator.place}
     for event, phrase in related:
-        place = (event.locator.source, event.locator.start)
-        if place not in seen:
-            seen.add(place)
+        if event.locator.place not in seen:
+            seen.add(event.locator.place)
             given.append(Evidence(event, phrase))
     return tuple(given[:MOST_EVIDENCE])
 

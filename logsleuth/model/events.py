@@ -711,6 +711,11 @@ class Locator:
     after: tuple[str, ...] = ()
     entry: str | None = None
 
+    @property
+    def place(self) -> tuple[str, int]:
+        """Where the text begins: equal for two readings of the same text, ordered within a source."""
+        return self.source, self.start
+
 
 @dataclass(frozen=True, slots=True)
 class Event:

@@ -157,7 +157,7 @@ def _that_matter(job: JobView) -> list[Event]:
     ]
     chosen = {id(e) for e in [*strong, *rest][:MOST_TIMELINE]}
     kept = [e for e in job.events if id(e) in chosen]
-    return sorted(kept, key=lambda e: (_order(e), e.locator.source, e.locator.start))
+    return sorted(kept, key=lambda e: (_order(e), e.locator.place))
 
 
 def _order(event: Event) -> float:
