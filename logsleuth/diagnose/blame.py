@@ -151,3 +151,8 @@ def ranks_text(ranks: Iterable[int | None]) -> str:
             start = previous = rank
     text = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
     return f"rank {text}" if len(known) == 1 else f"ranks {text}"
+
+
+def capital(text: str) -> str:
+    """``text`` as the beginning of a sentence: ``Rank 3 raised``."""
+    return text[:1].upper() + text[1:]

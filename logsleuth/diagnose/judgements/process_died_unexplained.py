@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from logsleuth.catalog.spec import Catalog
-from logsleuth.diagnose.blame import culprit_of, evidence, ranks_text
+from logsleuth.diagnose.blame import capital, culprit_of, evidence, ranks_text
 from logsleuth.diagnose.exits import first_deaths, rank_that_died, signal_of
 from logsleuth.model.diagnosis import Culprit, Finding, Passed
 from logsleuth.model.events import Event, ProcessExit
@@ -45,7 +45,7 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
         "medium",
         evidence(event, f"ended {how}", [(e, "also ended") for e, _ in dead[1:]]),
         culprits,
-        summary=f"{who[:1].upper()}{who[1:]} ended {how}, and these logs do not say why.",
+        summary=f"{capital(who)} ended {how}, and these logs do not say why.",
         facts={"signal": signal, "exit_code": fact.exit_code, "pid": fact.pid},
     )
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from logsleuth.catalog.spec import Catalog
-from logsleuth.diagnose.blame import culprits_of_events, everybody, evidence, first_of, ranks_text
+from logsleuth.diagnose.blame import capital, culprits_of_events, everybody, evidence, first_of, ranks_text
 from logsleuth.diagnose.exceptions import program_exceptions
 from logsleuth.diagnose.exits import signal_of
 from logsleuth.diagnose.judgements.process_died_unexplained import died
@@ -56,7 +56,7 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
             event, f"raised {'first' if len(raised) > 1 else 'here'}{place}", [(e, "raised alike") for e in alike]
         ),
         culprits,
-        summary=f"{who[:1].upper()}{who[1:]} raised {fact.type}{message[:200]}{place}.",
+        summary=f"{capital(who)} raised {fact.type}{message[:200]}{place}.",
         facts={"type": fact.type, "message": fact.message, "where": fact.where},
         explains=tuple(_chained(raised, event)),
     )
