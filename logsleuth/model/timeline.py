@@ -37,6 +37,10 @@ class GroupState:
         """Whether this process itself reported a timeout in this group."""
         return self.timeout is not None or (self.status is not None and self.stuck_seq is not None)
 
+    def behind(self, seq: int) -> bool:
+        """Whether its own counters end below the work ``seq``: it never came there, and waits in none itself."""
+        return self.last_enqueued is not None and self.last_enqueued < seq and not self.timed_out
+
     @property
     def evidence(self) -> Event | None:
         """The event that shows this state best."""

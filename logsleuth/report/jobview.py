@@ -100,15 +100,7 @@ def _collectives(group: ProcessGroup) -> list[schema.Collective]:
         ops = sorted({s.stuck_op for s in states if s.stuck_op})
         numel = sorted({s.numel_in for s in states if s.numel_in is not None})
         waiting = sorted({s.rank for s in states if s.rank is not None})
-        behind = sorted(
-            s.rank
-            for s in group.states
-            if s.rank is not None
-            and not s.timed_out
-            and seq is not None
-            and (s.last_enqueued or 0) < seq
-            and s.last_enqueued is not None
-        )
+        behind = sorted(s.rank for s in group.states if s.rank is not None and seq is not None and s.behind(seq))
         first = states[0]
         found.append(
             schema.Collective(
