@@ -21,7 +21,6 @@ class KnownBad:
     effect: str
     good: str
     confidence: str
-    reference: str | None
     told_by: tuple[Event, ...]
 
 
@@ -36,7 +35,6 @@ def known_bad(job: JobView, catalog: Catalog) -> Iterator[KnownBad]:
                 str(row.get("effect", "")),
                 str(row.get("good", "")),
                 str(row.get("confidence", "")),
-                row.get("reference"),
                 told,
             )
 

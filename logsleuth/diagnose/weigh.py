@@ -92,7 +92,7 @@ def _explains(job: JobView, cause: Finding, effect: Finding, catalog: Catalog) -
     if _precedes(job, effect, cause) and _is_ending(cause) and not _is_ending(effect):
         return False
     if _is_ending(effect) and not _is_ending(cause):
-        return _precedes(job, cause, effect) is True and _first_hand(cause, catalog)
+        return _precedes(job, cause, effect) is True and _first_hand(cause)
     if _yields(effect, cause, catalog):
         mutual = _yields(cause, effect, catalog)
         return not mutual or _standing(job, cause, catalog) < _standing(job, effect, catalog)
@@ -121,7 +121,7 @@ def _nearer(cause: str) -> int:
     return _SYMPTOMS.index(cause) if cause in _SYMPTOMS else len(_SYMPTOMS)
 
 
-def _first_hand(finding: Finding, catalog: Catalog) -> bool:
+def _first_hand(finding: Finding) -> bool:
     """A hang that was reported, or a failure: not a mere lost connection, which a cancelled job also prints."""
     return finding.cause not in ("peer-lost-unexplained", "store-lost", "process-died-unexplained")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from logsleuth.model.scan import SourceScan
@@ -32,8 +32,3 @@ def scan_here(
 def _threads(count: int) -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(count, cores))
-
-
-def total_bytes(scans: Iterable[SourceScan]) -> int:
-    """Bytes read over all sources."""
-    return sum(scan.digest.bytes_read for scan in scans)

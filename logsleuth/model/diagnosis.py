@@ -37,10 +37,9 @@ class Evidence:
 class Finding:
     """One judgement's opinion.
 
-    ``culprits`` are named by the evidence; ``suspects`` by elimination or likeness only. ``explains`` are events that
-    follow from this cause. ``facts`` fill the cause's texts. ``hypothesis``: it may not become a root cause.
-    ``contributing``: it may only accompany a better one, or lead when nothing better explains the failure.
-    ``weight`` orders findings of equal standing: larger is surer.
+    ``culprits`` are named by the evidence; ``suspects`` by elimination or likeness only. ``facts`` fill the cause's
+    texts. ``hypothesis``: it may not become a root cause. ``contributing``: it may only accompany a better one, or lead
+    when nothing better explains the failure.
     """
 
     judgement: str
@@ -50,7 +49,6 @@ class Finding:
     culprits: tuple[Culprit, ...] = ()
     suspects: tuple[Culprit, ...] = ()
     summary: str | None = None
-    explains: tuple[Event, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     hypothesis: bool = False
     contributing: bool = False
@@ -80,7 +78,6 @@ class Diagnosis:
     fallout: tuple[Finding, ...] = ()
     hypotheses: tuple[Finding, ...] = ()
     passed: tuple[Passed, ...] = ()
-    unexplained: tuple[Event, ...] = ()
     notes: tuple[str, ...] = ()
 
     def all(self) -> tuple[tuple[str, Finding], ...]:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from logsleuth.model.events import Event, Fact, ProcessExit, Progress
 from logsleuth.model.scan import Digest, SourceScan
-from logsleuth.model.timeline import GroupState, ProcessGroup, ProcessTimeline
+from logsleuth.model.timeline import ProcessGroup, ProcessTimeline
 
 F = TypeVar("F", bound=Fact)
 #: Processes that write to one console at the same time interleave within about this much text.
@@ -22,7 +22,7 @@ _LATER_STAGES = frozenset(
 @dataclass(frozen=True, slots=True)
 class Environment:
     """Versions and settings found in the text. ``values`` maps an EnvFact's name to its distinct values, in order seen;
-    ``settings`` a variable's name to its distinct values; ``sources`` the event that first told each of both."""
+    ``settings`` a variable's name to its distinct values; ``told_by`` the event that first told each of both."""
 
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     settings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -95,9 +95,6 @@ class JobView:
 
     def by_rank(self, rank: int) -> ProcessTimeline | None:
         return next((p for p in self.processes if p.rank == rank), None)
-
-    def state_of(self, group: ProcessGroup, rank: int) -> GroupState | None:
-        return next((s for s in group.states if s.rank == rank), None)
 
     def digest(self, source: str) -> Digest:
         return next((scan.digest for scan in self.scans if scan.source.id == source), Digest())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 #: How a field was learnt, the surest first. A surer clue overrides a weaker one when two are merged.
@@ -54,10 +53,6 @@ class Origin:
                 if name in theirs:
                     mine[name] = theirs[name]
         return replace(self, **values, learnt=tuple(sorted(mine.items()))) if values else self  # type: ignore[arg-type]
-
-    def as_mapping(self) -> Mapping[str, object]:
-        """The known fields alone."""
-        return {name: value for name in _VALUE_FIELDS if (value := getattr(self, name)) is not None}
 
 
 _VALUE_FIELDS = tuple(f.name for f in fields(Origin) if f.name != "learnt")

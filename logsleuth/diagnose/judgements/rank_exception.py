@@ -18,7 +18,7 @@ from logsleuth.diagnose.exceptions import program_exceptions
 from logsleuth.diagnose.exits import signal_of
 from logsleuth.diagnose.judgements.process_died_unexplained import died
 from logsleuth.model.diagnosis import Culprit, Finding, Passed
-from logsleuth.model.events import CollectiveTimeout, Event, ProcessExit, PythonException
+from logsleuth.model.events import CollectiveTimeout, ProcessExit
 from logsleuth.model.job import JobView
 
 CAUSE = "rank-exception"
@@ -58,7 +58,6 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
         culprits,
         summary=f"{capital(who)} raised {fact.type}{message[:200]}{place}.",
         facts={"type": fact.type, "message": fact.message, "where": fact.where},
-        explains=tuple(_chained(raised, event)),
     )
 
 
@@ -67,7 +66,3 @@ def _by_exit(job: JobView) -> tuple[Culprit, ...]:
     ended = [(e, f) for e, f in job.of(ProcessExit) if signal_of(f) is None and (f.exit_code or 0) > 0]
     culprits = died(job, ended)
     return culprits if len(culprits) == 1 else ()
-
-
-def _chained(raised: list[tuple[Event, PythonException]], first: Event) -> Iterator[Event]:
-    return (e for e, f in raised if f.chained and e is not first)
