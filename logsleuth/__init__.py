@@ -45,7 +45,7 @@ def analyze(
     from logsleuth.diagnose.run import diagnose
     from logsleuth.errors import InputError
     from logsleuth.execute.here import scan_here
-    from logsleuth.report.build import build, cited
+    from logsleuth.report.build import build, cited, story_of
     from logsleuth.scan.index import build_index
     from logsleuth.sources.cite import cite
     from logsleuth.sources.discover import discover
@@ -65,13 +65,14 @@ def analyze(
         raise InputError("; ".join(note for scan in scans for note in scan.digest.notes), hint="check the paths")
     job = correlate(scans, hung=hung, attempt=attempt, world_size=world_size)
     diagnosis = diagnose(job, catalog)
+    story = story_of(job)
     by_id = {scan.source.id: scan.source for scan in scans}
     spans: dict[str, set[tuple[int, int]]] = {}
-    for place in cited(diagnosis, job):
+    for place in cited(diagnosis, job, story):
         spans.setdefault(place.source, set()).add((place.start, place.end))
     lines = {
         (source, *span): (c.line, c.end_line, c.before, c.after)
         for source, wanted in spans.items()
         for span, c in cite(by_id[source], wanted).items()
     }
-    return build(diagnosis, job, catalog, lines, skipped)
+    return build(diagnosis, job, story, catalog, lines, skipped)
