@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from logsleuth.catalog.spec import Catalog, CauseSpec, DecidedBy
@@ -18,18 +18,28 @@ _RANK_FIELDS = ("rank", "from_rank", "other_rank", "peer_rank")
 
 def judge(job: JobView, catalog: Catalog) -> Iterator[Finding]:
     """A finding for each cause that an event concludes or suggests by itself."""
+    by_kind: dict[str, list[Event]] = {}
+    for event in job.events:
+        by_kind.setdefault(event.kind, []).append(event)
     for cause in catalog.causes.values():
-        found = _first_rule(job, cause, cause.decided_by, hypothesis=False)
-        found = found or _first_rule(job, cause, cause.suggests, hypothesis=True)
+        found = _first_rule(job, by_kind, cause, cause.decided_by, hypothesis=False)
+        found = found or _first_rule(job, by_kind, cause, cause.suggests, hypothesis=True)
         if found is not None:
             yield found
 
 
-def _first_rule(job: JobView, cause: CauseSpec, rules: Iterable[DecidedBy], *, hypothesis: bool) -> Finding | None:
+def _first_rule(
+    job: JobView,
+    by_kind: Mapping[str, Sequence[Event]],
+    cause: CauseSpec,
+    rules: Iterable[DecidedBy],
+    *,
+    hypothesis: bool,
+) -> Finding | None:
     """The finding of the rule that fires with the most confidence; the file's order breaks ties."""
     fired: list[tuple[DecidedBy, list[Event]]] = []
     for rule in rules:
-        events = [e for e in job.events if _meets(e, rule) and not job.went_on(e)]
+        events = [e for e in by_kind.get(rule.event, ()) if _meets(e, rule) and not job.went_on(e)]
         if events:
             fired.append((rule, events))
     if not fired:
@@ -52,11 +62,8 @@ def _first_rule(job: JobView, cause: CauseSpec, rules: Iterable[DecidedBy], *, h
 
 
 def _meets(event: Event, rule: DecidedBy) -> bool:
-    return (
-        event.kind == rule.event
-        and event.role in rule.roles
-        and all(getattr(event.fact, name) in wanted for name, wanted in rule.where.items())
-    )
+    """Whether an event of the rule's kind is what it asks for."""
+    return event.role in rule.roles and all(getattr(event.fact, name) in wanted for name, wanted in rule.where.items())
 
 
 def _blamed(job: JobView, rule: DecidedBy, leading: list[Event], events: list[Event]) -> tuple[Culprit, ...]:
