@@ -41,7 +41,7 @@ class _Places:
 
 
 def story_of(job: JobView) -> list[Event]:
-    """The events that matter, at most MOST_TIMELINE, in the order of the logs, causes and symptoms before the rest."""
+    """The events that matter, in the order of the logs; of more than MOST_TIMELINE, causes and symptoms are kept."""
     strong = [e for e in job.events if e.role in ("cause", "symptom")]
     rest = [
         e for e in job.events if e.kind in ("run-end", "attempt-start", "host-work", "barrier-device", "signal-sent")
