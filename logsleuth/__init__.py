@@ -50,7 +50,7 @@ def analyze(
     from logsleuth.sources.cite import cite
     from logsleuth.sources.discover import discover
 
-    catalog = load_catalog(patterns)
+    catalog = load_catalog(patterns, samples=False)
     sources, skipped = discover(paths, stdin=stdin, ranks=ranks)
     if not sources:
         said = "; ".join(f"{item.name}: {item.reason}" for item in skipped) or "no log files given"
