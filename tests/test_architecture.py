@@ -25,7 +25,7 @@ ALLOWED: dict[str, tuple[set[str], set[str]]] = {
     "execute": ({"model", "sources", "scan"}, {"dask", "distributed"}),
     "correlate": ({"model"}, set()),
     "diagnose": ({"model", "catalog"}, set()),
-    "report": ({"model", "catalog", ""}, {"pydantic", "rich"}),
+    "report": ({"model", "catalog", ""}, {"rich"}),
     "patterncheck": ({"model", "catalog", "sources", "scan"}, {"regex"}),
     "redact": ({"model", "errors", "sources"}, set()),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from dataclasses import replace
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -173,7 +174,7 @@ def _is_long(fix: Fix) -> bool:
 
 def _fix_begun(fix: Fix) -> list[RenderableType]:
     """The first steps of a fix, so that the proof stays on the first screen."""
-    begun = _fix(fix.model_copy(update={"steps": fix.steps[:FIRST_STEPS], "env": {}, "risk": None, "verify": None}))
+    begun = _fix(replace(fix, steps=fix.steps[:FIRST_STEPS], env={}, risk=None, verify=None))
     return [*begun, _indented(Text("the rest is below", style="dim"))] if _is_long(fix) else begun
 
 
