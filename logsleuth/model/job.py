@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timezone
 from typing import Any, TypeVar
 
 from logsleuth.model.events import Event, Fact, ProcessExit, Progress
 from logsleuth.model.scan import Digest, SourceScan
 from logsleuth.model.timeline import ProcessGroup, ProcessTimeline
+from logsleuth.record import record
 
 F = TypeVar("F", bound=Fact)
 #: Processes that write to one console at the same time interleave within about this much text.
@@ -19,7 +20,7 @@ _LATER_STAGES = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Environment:
     """Versions and settings found in the text. ``values`` maps an EnvFact's name to its distinct values, in order seen;
     ``settings`` a variable's name to its distinct values; ``told_by`` the event that first told each of both."""
@@ -33,7 +34,7 @@ class Environment:
         return values[0] if values else None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Coverage:
     """What was seen and what was not. ``ranks_without_log``: below the world size, and never heard of."""
 
@@ -45,7 +46,7 @@ class Coverage:
     complete: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Attempt:
     """One try of the launcher's: ``index`` from 0, ``launch`` from 0 (separate runs appended to one file)."""
 
@@ -56,7 +57,7 @@ class Attempt:
     focus: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class JobView:
     """One attempt of the job in full (the focus), and what is known of the others.
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
+
+from logsleuth.record import record
 
 #: How a field was learnt, the surest first. A surer clue overrides a weaker one when two are merged.
 CLUES = ("option", "prefix", "path", "pid-map", "text", "order")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Origin:
     """Who printed a line. Every field may be unknown (``None``); nothing is guessed silently.
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from logsleuth.model.events import CollectiveTimeout, Event
+from logsleuth.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GroupState:
     """Where one process stands in one process group; numbers are sequence numbers, ``None`` where not printed.
 
@@ -47,7 +48,7 @@ class GroupState:
         return self.timeout or self.status
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProcessGroup:
     """A process group as the logs show it. ``key`` joins it over ranks: the GUID, else ``unnamed``.
 
@@ -82,7 +83,7 @@ class ProcessGroup:
         return tuple(state for state in self.states if state.timed_out)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProcessEnd:
     """How a process ended: ``exit_code``, ``signal``; ``clean`` where a good end was seen. ``event`` says so."""
 
@@ -92,7 +93,7 @@ class ProcessEnd:
     event: Event | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProcessTimeline:
     """Identity is the process (``key``); rank is an attribute: an RLHF job holds two worlds, an agent has no rank.
 

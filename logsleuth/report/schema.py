@@ -7,8 +7,10 @@ Frozen copies, not a dump of internal types. Unknown is null; every list may be 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
+
+from logsleuth.record import named_record
 
 SCHEMA_VERSION = "1.0"
 
@@ -35,7 +37,7 @@ def _data(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@named_record
 class Tool(Item):
     """The program that wrote the report."""
 
@@ -43,7 +45,7 @@ class Tool(Item):
     version: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@named_record
 class Device(Item):
     """A device; ``index`` is the index within the visible devices, ``pci`` the bus id as printed."""
 
@@ -52,7 +54,7 @@ class Device(Item):
     index: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@named_record
 class Culprit(Item):
     """A process that is blamed or suspected; ``known_by`` says how it was identified."""
 
@@ -65,7 +67,7 @@ class Culprit(Item):
     known_by: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@named_record
 class Evidence(Item):
     """A cited place. ``line`` and ``end_line`` count from 1; ``locator`` is set instead where the source has no lines.
 
@@ -86,7 +88,7 @@ class Evidence(Item):
     primary: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@named_record
 class Step(Item):
     """One step of a fix, with the exact command where there is one."""
 
@@ -94,7 +96,7 @@ class Step(Item):
     command: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@named_record
 class Fix(Item):
     """``fix`` removes the cause, ``workaround`` avoids it, ``collect`` is what to gather next time."""
 
@@ -108,7 +110,7 @@ class Fix(Item):
     references: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@named_record
 class Diagnosis(Item):
     """One conclusion. ``ranks`` and ``hosts`` are the culprits'; empty where the evidence names none."""
 
@@ -131,7 +133,7 @@ class Diagnosis(Item):
     fixes: list[Fix] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@named_record
 class Attempt(Item):
     """One try of the launcher: ``launch`` and ``index`` count from 0; ``focus``: the one that is diagnosed."""
 
@@ -141,7 +143,7 @@ class Attempt(Item):
     focus: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@named_record
 class World(Item):
     """A world of ranks and how its size is known."""
 
@@ -149,7 +151,7 @@ class World(Item):
     known_by: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@named_record
 class GroupStanding(Item):
     """Where a process stands in one process group; numbers are that group's sequence numbers."""
 
@@ -162,7 +164,7 @@ class GroupStanding(Item):
     last_completed: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@named_record
 class Process(Item):
     """One process. ``state``: a word for the table of ranks; ``end``: how it ended, in words."""
 
@@ -182,7 +184,7 @@ class Process(Item):
     sources: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@named_record
 class ProcessGroup(Item):
     """A process group as the logs show it; ``ranks`` are those seen in it."""
 
@@ -193,7 +195,7 @@ class ProcessGroup(Item):
     ranks: list[int] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@named_record
 class Collective(Item):
     """A work that timed out. ``state``: ``all-joined``, ``missing-ranks``, ``op-mismatch``, ``size-mismatch``,
     ``undecided``."""
@@ -209,7 +211,7 @@ class Collective(Item):
     state: MatchState
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@named_record
 class Environment(Item):
     """Versions and settings found in the text, as printed; ``values`` holds everything, the named fields the common
     ones."""
@@ -224,7 +226,7 @@ class Environment(Item):
     settings: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@named_record
 class Job(Item):
     """The job as the logs show it."""
 
@@ -237,7 +239,7 @@ class Job(Item):
     environment: Environment
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@named_record
 class TimelineEvent(Item):
     """One event that matters."""
 
@@ -252,7 +254,7 @@ class TimelineEvent(Item):
     count: int = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@named_record
 class Timeline(Item):
     """``shown`` of ``total`` events: those that matter, in order, at most 500."""
 
@@ -260,7 +262,7 @@ class Timeline(Item):
     shown: list[TimelineEvent] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@named_record
 class SourceCoverage(Item):
     """One source: what was learnt from its path (``origin``), what was read, and flags such as ``truncated``."""
 
@@ -276,7 +278,7 @@ class SourceCoverage(Item):
     unknown_kinds: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@named_record
 class Coverage(Item):
     """Which ranks were seen, which were silent, which have no log."""
 
@@ -287,7 +289,7 @@ class Coverage(Item):
     sources: list[SourceCoverage] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@named_record
 class UnknownKind(Item):
     """A kind of error-like line that no pattern reads: masked, with one sample and its place."""
 
@@ -298,7 +300,7 @@ class UnknownKind(Item):
     count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@named_record
 class Passed(Item):
     """Why a judgement did not fire, and what would have decided."""
 
@@ -307,7 +309,7 @@ class Passed(Item):
     would_decide: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@named_record
 class Report(Item):
     """The whole answer. ``diagnoses`` are ordered: the most important first."""
 
