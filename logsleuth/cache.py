@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import tempfile
 from pathlib import Path
 
 #: Entries of one kind; more would only be left over from versions and checkouts that are no longer used.
@@ -40,6 +39,8 @@ def recall(kind: str, key: str) -> bytes | None:
 
 def keep(kind: str, key: str, content: bytes) -> None:
     """Keep ``content`` for :func:`recall`, in place of the oldest of its kind where there are many."""
+    import tempfile
+
     try:
         folder = _folder()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

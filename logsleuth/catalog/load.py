@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,46 +45,46 @@ def load_catalog(extra: Iterable[Path] = (), *, samples: bool = True) -> Catalog
     missing = [f"{folder}: no such folder" for folder in folders[1:] if not folder.is_dir()]
     if missing:
         raise CatalogError(missing, hint="--patterns takes a folder of YAML files")
-    files = [(folder, path, stat) for folder in folders for path, stat in _files(folder)]
+    files = [(folder, path, stat) for folder in folders for path, stat in _files(str(folder))]
     if not files:
         raise CatalogError([f"{folders[0]}: no pattern files"], hint="reinstall LogSleuth")
     signature = _signature((path, stat) for _, path, stat in files)
     raw = _from_cache("catalog", signature)
     shown = _from_cache("samples", signature) if samples else {}
     if raw is None or shown is None:
-        raw, shown = _read_all((folder, path) for folder, path, _ in files)
+        raw, shown = _read_all((folder, Path(path)) for folder, path, _ in files)
         _to_cache("catalog", signature, raw)
         _to_cache("samples", signature, shown)
     return _build(raw, shown if samples else {})
 
 
-def _files(folder: Path) -> list[tuple[Path, os.stat_result]]:
+def _files(folder: str) -> Iterator[tuple[str, os.stat_result]]:
     """Every YAML file below ``folder``, in the order of their paths."""
-    found: list[tuple[Path, os.stat_result]] = []
-    pending = [str(folder)]
-    while pending:
-        with os.scandir(pending.pop()) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    pending.append(entry.path)
-                elif entry.name.endswith(".yaml"):
-                    found.append((Path(entry.path), entry.stat()))
-    return sorted(found, key=lambda item: item[0])
+    with os.scandir(folder) as entries:
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            if entry.is_dir(follow_symlinks=False):
+                yield from _files(entry.path)
+            elif entry.name.endswith(".yaml"):
+                yield entry.path, entry.stat()
 
 
-def _signature(files: Iterable[tuple[Path, os.stat_result]]) -> str:
+def _signature(files: Iterable[tuple[str, os.stat_result]]) -> str:
     """Changes with any file of the catalog, and with the code that validates it."""
-    code = (Path(__file__), Path(__file__).with_name("schema.py"))
-    stamps = [*files, *((path, path.stat()) for path in code)]
+    stamps = [*files, *_files_of_code()]
     return key_of(
         __version__.encode(), *(f"{path}\0{stat.st_size}\0{stat.st_mtime_ns}".encode() for path, stat in stamps)
     )
 
 
+def _files_of_code() -> Iterator[tuple[str, os.stat_result]]:
+    for path in (Path(__file__), Path(__file__).with_name("schema.py")):
+        yield str(path), path.stat()
+
+
 def _from_cache(kind: str, signature: str) -> dict[str, Any] | None:
     content = recall(kind, signature)
     try:
-        loaded = json.loads(content) if content is not None else None
+        loaded = json.loads(content.decode("ascii")) if content is not None else None
     except ValueError:
         return None
     return loaded if isinstance(loaded, dict) else None
@@ -93,7 +93,7 @@ def _from_cache(kind: str, signature: str) -> dict[str, Any] | None:
 def _to_cache(kind: str, signature: str, raw: Mapping[str, Any]) -> None:
     """Data tables may hold what JSON does not know, such as a date; then the files are read at each start."""
     try:
-        content = json.dumps(raw, ensure_ascii=False, separators=(",", ":")).encode()
+        content = json.dumps(raw, separators=(",", ":")).encode("ascii")
     except (TypeError, ValueError):
         return
     keep(kind, signature, content)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 from logsleuth.model.scan import SourceScan
 from logsleuth.model.source import Source
@@ -25,6 +24,8 @@ def scan_here(
 
     if len(sources) == 1:
         return [one(sources[0])]
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(max_workers=_threads(len(sources))) as pool:
         return list(pool.map(one, sources))
 
