@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 from dataclasses import replace
 
 from rich.console import Console, Group, RenderableType
@@ -62,14 +61,6 @@ def render_terminal(report: Report, *, color: bool, width: int | None = None, ve
         console.print(part, crop=False)
     text = out.getvalue()
     return "\n".join(line.rstrip() for line in text.split("\n"))
-
-
-def terminal_width() -> int:
-    """The columns of the terminal, at most 120: longer lines are hard to read."""
-    try:
-        return min(120, os.get_terminal_size().columns)
-    except OSError:
-        return PIPED_WIDTH
 
 
 def _parts(report: Report, width: int, verbose: bool) -> list[RenderableType]:
