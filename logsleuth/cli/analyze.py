@@ -93,11 +93,13 @@ def run(
 ) -> None:
     """Analyze, write the report, and leave with the right code."""
     import logsleuth
+    from logsleuth.execute.interruption import Interruption
 
     if format_name is not None and format_name not in FORMATS:
         raise UsageError(f"--format {format_name}: not one of {', '.join(FORMATS)}")
     if fail_on not in (None, *FAIL_ON):
         raise UsageError(f"--fail-on {fail_on}: not one of {', '.join(FAIL_ON)}")
+    interruption = Interruption()
     report = logsleuth.analyze(
         paths,
         stdin=sys.stdin.buffer,
@@ -107,8 +109,12 @@ def run(
         hung=hung,
         patterns=tuple(patterns or ()),
         on_source=_progress(),
+        interruption=interruption,
     )
     write(report, format_name, list(output or []), verbose=verbose)
+    if interruption.asked:
+        print("logsleuth: interrupted; this is the answer of what was read until then", file=sys.stderr)  # noqa: T201
+        raise typer.Exit(Exit.INTERRUPTED)
     if fails(report.verdict, fail_on):
         raise typer.Exit(Exit.FOUND)
 

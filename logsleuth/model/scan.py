@@ -34,7 +34,7 @@ class Digest:
 
     ``bytes_read``; ``first`` and ``last`` stamps; ``tails`` per origin; ``unknown`` at most 50 kinds of lines;
     ``flags``: ``truncated`` (ended mid-line), ``shrunk``, ``vanished``, ``sampled``, ``ranks-hidden``, ``binary``,
-    ``empty``, ``unreadable``.
+    ``empty``, ``unreadable``, ``interrupted`` (the user did not wait for the rest).
     """
 
     bytes_read: int = 0

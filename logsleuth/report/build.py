@@ -244,6 +244,10 @@ def _notes(diagnosis: model.Diagnosis, job: JobView, skipped: Iterable[Skipped])
             notes.append(f"{scan.source.name}: became shorter while it was read")
         if "binary" in scan.digest.flags and not scan.events:
             notes.append(f"{scan.source.name}: looks like binary data; nothing was recognised in it")
+    unfinished = [scan.source.name for scan in job.scans if "interrupted" in scan.digest.flags]
+    if unfinished:
+        shown = ", ".join(unfinished[:8]) + (", ..." if len(unfinished) > 8 else "")
+        notes.append(f"interrupted: {len(unfinished)} of {len(job.scans)} sources were not read to their end: {shown}")
     missing = job.coverage.ranks_without_log
     if missing:
         shown = ", ".join(map(str, missing[:16])) + (", ..." if len(missing) > 16 else "")
