@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -134,3 +136,10 @@ def test_an_analysis_leaves_the_samples_where_they_are() -> None:
     assert all(pattern.samples for pattern in whole.patterns.values())
     assert not any(pattern.samples or pattern.near_misses for pattern in lean.patterns.values())
     assert lean.causes == whole.causes
+
+
+def test_an_analysis_with_a_warm_cache_neither_reads_nor_validates_yaml(folder: Path) -> None:
+    code = f"import logsleuth; logsleuth.analyze([{str(CASE)!r}])\nimport sys\nprint(' '.join(sys.modules))"
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {"yaml", "pydantic", "typer", "rich"} & set(done.stdout.split()) == set()
