@@ -16,6 +16,7 @@ from logsleuth import cache
 from logsleuth.catalog import load
 from logsleuth.catalog.load import load_catalog
 from logsleuth.cli.app import app
+from logsleuth.errors import CatalogError
 from logsleuth.scan.prefilter import prefilter
 
 CASE = FIXTURES / "death" / "segfault-rank6" / "nohup.out"
@@ -129,6 +130,19 @@ def test_a_changed_file_is_read_anew(tmp_path: Path, folder: Path, monkeypatch: 
     assert load_catalog().patterns["own-line"].title == "Before"
     (copy / "own-line.yaml").write_text(pattern.format("Afterwards"), encoding="utf-8")
     assert load_catalog().patterns["own-line"].title == "Afterwards"
+
+
+def test_a_link_to_nothing_is_a_fault_of_its_own(tmp_path: Path, folder: Path) -> None:
+    (tmp_path / "own" / "family").mkdir(parents=True)
+    (tmp_path / "own" / "family" / "gone.yaml").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(CatalogError, match=r"gone\.yaml: cannot be read"):
+        load_catalog([tmp_path / "own"])
+
+
+def test_an_installation_without_patterns_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(load, "builtin_folder", lambda: tmp_path / "nowhere")
+    with pytest.raises(CatalogError, match="no pattern files"):
+        load_catalog()
 
 
 def test_an_analysis_leaves_the_samples_where_they_are() -> None:

@@ -59,13 +59,25 @@ def load_catalog(extra: Iterable[Path] = (), *, samples: bool = True) -> Catalog
 
 
 def _files(folder: str) -> Iterator[tuple[str, os.stat_result]]:
-    """Every YAML file below ``folder``, in the order of their paths."""
-    with os.scandir(folder) as entries:
-        for entry in sorted(entries, key=lambda entry: entry.name):
-            if entry.is_dir(follow_symlinks=False):
-                yield from _files(entry.path)
-            elif entry.name.endswith(".yaml"):
-                yield entry.path, entry.stat()
+    """Every YAML file below ``folder``, in the order of their paths; a folder that is closed holds none."""
+    try:
+        with os.scandir(folder) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            yield from _files(entry.path)
+        elif entry.name.endswith(".yaml"):
+            yield entry.path, _stat(entry)
+
+
+def _stat(entry: os.DirEntry[str]) -> os.stat_result:
+    """Of the file, or of the link that points to none: whoever reads it will say so."""
+    try:
+        return entry.stat()
+    except OSError:
+        return entry.stat(follow_symlinks=False)
 
 
 def _signature(files: Iterable[tuple[str, os.stat_result]]) -> str:
