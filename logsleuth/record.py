@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 T = TypeVar("T")
@@ -35,24 +36,25 @@ def named_record(cls: type[T]) -> type[T]:
 
 
 def _made(cls: type[T], *, kw_only: bool) -> type[T]:
-    if any(getattr(base, "__slots__", ()) for base in cls.__mro__[1:]):
-        raise TypeError(f"{cls.__name__} extends a record that has fields")
     cls.__eq__ = _equal  # type: ignore[method-assign]
     cls.__hash__ = _hash  # type: ignore[method-assign]
     cls.__repr__ = _shown  # type: ignore[method-assign]
-    return dataclass(slots=True, eq=False, repr=False, kw_only=kw_only)(cls)
+    made = dataclass(slots=True, eq=False, repr=False, kw_only=kw_only)(cls)
+    compared = [item.name for item in fields(made) if item.compare]  # type: ignore[arg-type]
+    made._values_of = attrgetter(*compared) if compared else staticmethod(_nothing)  # type: ignore[attr-defined]
+    return made
 
 
-def _values(item: Any) -> tuple[Any, ...]:
-    return tuple([getattr(item, name) for name in item.__slots__])
+def _nothing(_: object) -> None:
+    """What records without fields hold."""
 
 
-def _equal(self: Any, other: object) -> bool:
-    return _values(self) == _values(other) if type(other) is type(self) else NotImplemented
+def _equal(self: Any, other: Any) -> bool:
+    return self._values_of(self) == self._values_of(other) if type(other) is type(self) else NotImplemented
 
 
 def _hash(self: Any) -> int:
-    return hash(_values(self))
+    return hash(self._values_of(self))
 
 
 def _shown(self: Any) -> str:

@@ -72,9 +72,29 @@ def test_fields_by_name_only() -> None:
         Named()  # type: ignore[call-arg]
 
 
-def test_a_record_with_fields_cannot_be_extended() -> None:
-    with pytest.raises(TypeError, match="extends a record"):
+def test_a_record_can_extend_another() -> None:
+    @record
+    class More(Other):
+        more: int = 0
 
-        @record
-        class More(Place):
-            more: int = 0
+    assert More("a.log", 1, 2) == More("a.log", 1, 2) != More("a.log", 2, 2)
+    assert More("a.log") != Other("a.log")
+
+
+def test_what_is_not_compared_makes_no_difference() -> None:
+    @record
+    class Remembering:
+        name: str
+        _derived: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    first, second = Remembering("it"), Remembering("it")
+    first._derived["a"] = 1
+    assert first == second and hash(first) == hash(second) and repr(first).endswith("Remembering(name='it')")
+
+
+def test_records_without_fields_are_equal() -> None:
+    @record
+    class Nothing:
+        pass
+
+    assert Nothing() == Nothing() and len({Nothing(), Nothing()}) == 1

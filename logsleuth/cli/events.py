@@ -84,7 +84,7 @@ def _rows(scans: Sequence[SourceScan], chosen: _Selection) -> Iterator[Row]:
     from logsleuth.sources.cite import cite
 
     every = [event for scan in scans for event in scan.events]
-    identities = identify(every, [(scan.source.name, scan.source.origin) for scan in scans])
+    identities = identify(every, [(scan.source.id, scan.source.name, scan.source.origin) for scan in scans])
     for scan in scans:
         kept = [
             (event, process)

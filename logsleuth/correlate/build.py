@@ -10,7 +10,7 @@ from logsleuth.correlate.ends import with_ends
 from logsleuth.correlate.environment import build_environment
 from logsleuth.correlate.identity import identify
 from logsleuth.correlate.ledger import build_groups
-from logsleuth.model.events import Event, NcclWarn, ProcessExit, ProcessMap
+from logsleuth.model.events import Event, NcclWarn
 from logsleuth.model.job import Attempt, JobView, ordered
 from logsleuth.model.scan import SourceScan
 
@@ -25,15 +25,10 @@ def correlate(
     scans = sorted(scans, key=lambda scan: scan.source.name)
     every = without_generic([event for scan in scans for event in scan.events])
     chosen = split(every, attempt)
-    named = [(scan.source.name, scan.source.origin) for scan in scans]
+    files = [(scan.source.id, scan.source.name, scan.source.origin) for scan in scans]
     heard = [tail.origin for scan in scans for tail in scan.digest.tails]
-    identities = identify(chosen.events, named, heard, every)
-    pids = {
-        fact.pid: fact.rank
-        for event in chosen.events
-        if isinstance(fact := event.fact, ProcessExit | ProcessMap) and fact.pid is not None and fact.rank is not None
-    }
-    processes = with_ends(identities.processes, chosen.events, pids)
+    identities = identify(chosen.events, files, heard, every)
+    processes = with_ends(identities.processes, chosen.events, identities.clues)
     coverage = build_coverage(chosen.events, processes, world_size)
     return JobView(
         events=ordered(chosen.events),

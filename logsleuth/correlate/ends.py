@@ -2,25 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
+from logsleuth.correlate.clues import Clues
 from logsleuth.model.events import Event, NativeCrash, ProcessAborted, ProcessExit, RunEnd
 from logsleuth.model.timeline import ProcessEnd, ProcessTimeline
 
 
 def with_ends(
-    processes: Sequence[ProcessTimeline], events: Sequence[Event], rank_of_pid: Mapping[int, int]
+    processes: Sequence[ProcessTimeline], events: Sequence[Event], clues: Clues
 ) -> tuple[ProcessTimeline, ...]:
-    """``processes`` with their ends; an exit line names its process by rank or by pid."""
+    """``processes`` with their ends, and with the pids that only a launcher tells.
+
+    An exit line names its process by rank, by pid, or by its local rank on a host.
+    """
     exits: dict[int, Event] = {}
+    pids: dict[int, int] = {}
     for event in events:
         fact = event.fact
         if isinstance(fact, ProcessExit):
-            rank = fact.rank if fact.rank is not None else rank_of_pid.get(fact.pid) if fact.pid is not None else None
+            rank = _rank(event, fact, clues)
             if rank is not None:
                 exits.setdefault(rank, event)
-    return tuple(replace(process, end=_end(process, exits.get(process.rank))) for process in processes)  # type: ignore[arg-type]
+                if fact.pid is not None:
+                    pids.setdefault(rank, fact.pid)
+    ended = []
+    for process in processes:
+        exited = exits.get(process.rank) if process.rank is not None else None
+        pid = pids.get(process.rank) if process.pid is None and process.rank is not None else process.pid
+        ended.append(replace(process, end=_end(process, exited), pid=pid))
+    return tuple(ended)
+
+
+def _rank(event: Event, fact: ProcessExit, clues: Clues) -> int | None:
+    host = fact.host or event.origin.host
+    if fact.rank is not None:
+        return fact.rank
+    of_pid = clues.of_pid(host, fact.pid) if fact.pid is not None else None
+    if of_pid is None and fact.local_rank is not None:
+        return clues.of_local_rank(host, fact.local_rank)
+    return of_pid
 
 
 def _end(process: ProcessTimeline, exited: Event | None) -> ProcessEnd:

@@ -119,14 +119,6 @@ def evidence(primary: Event, why: str, related: Iterable[tuple[Event, str]] = ()
     return tuple(given[:MOST_EVIDENCE])
 
 
-def first_of(job: JobView, events: Iterable[Event]) -> list[Event]:
-    """The events that none of the others clearly precedes: the first of each process, as far as the clocks can tell."""
-    pool = list(events)
-    return [
-        event for event in pool if not any(job.clearly_precedes(other, event) for other in pool if other is not event)
-    ]
-
-
 def one(rank: int | None) -> str:
     """``rank 3``, or ``another process`` where its rank is unknown."""
     return f"rank {rank}" if rank is not None else "another process"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from logsleuth.catalog.spec import Catalog, CauseSpec, DecidedBy
-from logsleuth.diagnose.blame import culprits_of_events, culprits_of_ranks, everybody, evidence, first_of, silent_alike
+from logsleuth.diagnose.blame import culprits_of_events, culprits_of_ranks, everybody, evidence, silent_alike
 from logsleuth.diagnose.exits import one_node
+from logsleuth.diagnose.first import first_of
 from logsleuth.model.diagnosis import Culprit, Finding
 from logsleuth.model.events import Event
 from logsleuth.model.job import JobView
@@ -18,28 +19,18 @@ _RANK_FIELDS = ("rank", "from_rank", "other_rank", "peer_rank")
 
 def judge(job: JobView, catalog: Catalog) -> Iterator[Finding]:
     """A finding for each cause that an event concludes or suggests by itself."""
-    by_kind: dict[str, list[Event]] = {}
-    for event in job.events:
-        by_kind.setdefault(event.kind, []).append(event)
     for cause in catalog.causes.values():
-        found = _first_rule(job, by_kind, cause, cause.decided_by, hypothesis=False)
-        found = found or _first_rule(job, by_kind, cause, cause.suggests, hypothesis=True)
+        found = _first_rule(job, cause, cause.decided_by, hypothesis=False)
+        found = found or _first_rule(job, cause, cause.suggests, hypothesis=True)
         if found is not None:
             yield found
 
 
-def _first_rule(
-    job: JobView,
-    by_kind: Mapping[str, Sequence[Event]],
-    cause: CauseSpec,
-    rules: Iterable[DecidedBy],
-    *,
-    hypothesis: bool,
-) -> Finding | None:
+def _first_rule(job: JobView, cause: CauseSpec, rules: Iterable[DecidedBy], *, hypothesis: bool) -> Finding | None:
     """The finding of the rule that fires with the most confidence; the file's order breaks ties."""
     fired: list[tuple[DecidedBy, list[Event]]] = []
     for rule in rules:
-        events = [e for e in by_kind.get(rule.event, ()) if _meets(e, rule) and not job.went_on(e)]
+        events = [e for e in job.of_kind(rule.event) if _meets(e, rule) and not job.went_on(e)]
         if events:
             fired.append((rule, events))
     if not fired:
@@ -62,8 +53,8 @@ def _first_rule(
 
 
 def _meets(event: Event, rule: DecidedBy) -> bool:
-    """Whether an event of the rule's kind is what it asks for."""
-    return event.role in rule.roles and all(getattr(event.fact, name) in wanted for name, wanted in rule.where.items())
+    """Whether an event of the rule's kind has the role and the values that the rule asks for."""
+    return event.role in rule.roles and all(getattr(event.fact, n) in wanted for n, wanted in rule.where.items())
 
 
 def _blamed(job: JobView, rule: DecidedBy, leading: list[Event], events: list[Event]) -> tuple[Culprit, ...]:

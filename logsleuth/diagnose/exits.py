@@ -75,7 +75,10 @@ def deaths(job: JobView, catalog: Catalog) -> list[tuple[Event, ProcessExit]]:
     """
     aborted = any(True for _ in job.of(CollectiveTimeout, WatchdogStuck, ProcessAborted, NcclError))
     sent = {fact.pid: event for event, fact in job.of(SignalSent) if fact.pid is not None}
-    killed = [e for e, f in job.of(SignalSent) if f.signal == "SIGKILL"]
+    killed = {f.pid for _, f in job.of(SignalSent) if f.signal == "SIGKILL"}
+    telling = _self_explaining(job, catalog)
+    explained = {job.rank(e) for e in telling}
+    raised = {e.origin.pid for e in telling if isinstance(e.fact, PythonException)}
     found = []
     for event, fact in job.of(ProcessExit):
         signal = signal_of(fact)
@@ -89,10 +92,14 @@ def deaths(job: JobView, catalog: Catalog) -> list[tuple[Event, ProcessExit]]:
             continue
         if fact.pid in sent and (signal is None or sent[fact.pid].fact.signal == signal):  # type: ignore[attr-defined]
             continue
-        if signal == "SIGKILL" and killed and fact.pid in {e.fact.pid for e in killed}:  # type: ignore[attr-defined]
+        if signal == "SIGKILL" and fact.pid in killed:
             continue
-        if signal is None and (fact.exit_code or 0) > 0 and _raised(job, fact, catalog):
+        if signal is None and fact.pid is not None and fact.pid in raised:
             continue
+        if signal is None and (fact.exit_code or 0) > 0 and explained:
+            rank = rank_that_died(job, fact)
+            if rank is None or rank in explained or None in explained:
+                continue
         found.append((event, fact))
     return found
 
@@ -109,15 +116,13 @@ def _alone(job: JobView, fact: ProcessExit) -> bool:
     return fact.first_observed and fact.pid is not None and fact.pid not in sent and not told and bool(sent)
 
 
-def _raised(job: JobView, fact: ProcessExit, catalog: Catalog) -> bool:
-    """Whether an exit with a code is what an exception or a reported failure of that process ends in.
+def _self_explaining(job: JobView, catalog: Catalog) -> list[Event]:
+    """Exceptions, and failures that processes report, which end in an exit with a code.
 
-    An exception whose rank is not known may be this process's.
+    One whose rank is not known may be any process's.
     """
-    told = {job.rank(e) for e, _ in job.of(*_SELF_EXPLAINING)}
-    told |= {job.rank(e) for e, f in job.of(PythonException) if reading(f, catalog) != "launcher"}
-    rank = rank_that_died(job, fact)
-    return bool(told) and (None in told or rank is None or rank in told)
+    told = [e for e, _ in job.of(*_SELF_EXPLAINING)]
+    return told + [e for e, f in job.of(PythonException) if reading(f, catalog) != "launcher"]
 
 
 def first_deaths(job: JobView, catalog: Catalog) -> list[tuple[Event, ProcessExit]]:
@@ -137,9 +142,9 @@ def rank_that_died(job: JobView, fact: ProcessExit) -> int | None:
     node."""
     if fact.rank is not None:
         return fact.rank
-    for process in job.processes:
-        if fact.pid is not None and process.pid == fact.pid and process.rank is not None:
-            return process.rank
+    by_pid = job.once(_rank_of_pid).get(fact.pid) if fact.pid is not None else None
+    if by_pid is not None:
+        return by_pid
     if fact.local_rank is not None and one_node(job):
         return fact.local_rank
     if fact.tasks is not None and fact.tasks.isdigit() and tasks_are_ranks(job):
@@ -147,8 +152,20 @@ def rank_that_died(job: JobView, fact: ProcessExit) -> int | None:
     return None
 
 
+def _rank_of_pid(job: JobView) -> dict[int, int]:
+    ranks: dict[int, int] = {}
+    for process in job.processes:
+        if process.pid is not None and process.rank is not None:
+            ranks.setdefault(process.pid, process.rank)
+    return ranks
+
+
 def one_node(job: JobView) -> bool:
     """Whether the world fits one node, so that a local rank is the global rank."""
+    return job.once(_one_node)
+
+
+def _one_node(job: JobView) -> bool:
     if any(p.rank is not None and p.local_rank is not None and p.rank != p.local_rank for p in job.processes):
         return False
     gpus = job.environment.first("gpu-count")

@@ -99,6 +99,10 @@ def laggards(job: JobView) -> list[Absent]:
 
 def stuck_works(job: JobView) -> tuple[StuckWork, ...]:
     """Every work that somebody timed out in, the ones that explain others first, then the earliest."""
+    return job.once(_stuck_works)
+
+
+def _stuck_works(job: JobView) -> tuple[StuckWork, ...]:
     waiting: dict[int, set[str]] = {}
     for group in job.groups:
         for state in group.stuck():
@@ -193,3 +197,24 @@ def _all_in_one_console(job: JobView, group: ProcessGroup) -> bool:
     """Whether one source carries all the ranks that wait, so that silence in it means something."""
     sources = {s.evidence.locator.source for s in group.stuck() if s.evidence is not None}
     return len(sources) == 1 and len(group.stuck()) >= 3 and not any(p.own_source for p in job.processes)
+
+
+def all_others_wait(job: JobView, work: StuckWork, silent: Iterable[Absent]) -> bool:
+    """Whether the silence of the ranks ``silent`` means something: the lines of all others can be told to be of this
+    work, no other rank is unheard of, and no log is cut off in the middle of a line.
+    """
+    silent = list(silent)
+    alike = {w.stuck_op for w in work.waiters if w.stuck_op}
+    if work.group.ambiguous or (work.group.unnamed and len(alike) > 1):
+        return False
+    if work.group.is_world and job.world_size is None:
+        known = {w.rank for w in work.waiters} | set(work.elsewhere) | {a.rank for a in silent}
+        a_log_each = all(a.process is not None and a.process.own_source for a in silent)
+        if known != set(range(len(known))) or not (a_log_each or _usual_size(len(known))):
+            return False
+    return not any("truncated" in scan.digest.flags for scan in job.scans)
+
+
+def _usual_size(size: int) -> bool:
+    """Whether so many ranks make up a usual world: a power of two, or whole nodes of eight."""
+    return size & (size - 1) == 0 or size % 8 == 0

@@ -27,6 +27,8 @@ _SYMPTOMS = (
     "peer-lost-unexplained",
     "store-lost",
 )
+#: What the ranks that are left do when a node is gone.
+_WAITS = frozenset({*_SYMPTOMS, "rank-missing-collective"})
 #: Faults that all ranks may share, so that naming nobody is no gap.
 _COMMON_TO_ALL = frozenset(
     {
@@ -87,12 +89,16 @@ def _surer(new: Finding, old: Finding) -> bool:
 def _explains(job: JobView, cause: Finding, effect: Finding, catalog: Catalog) -> bool:
     """Whether ``effect`` follows from ``cause``."""
     tier, effect_tier = _tier(cause, catalog), _tier(effect, catalog)
+    if _is_lost_node(cause) and effect.cause in _WAITS:
+        return True
+    if _is_lost_node(effect) and cause.cause in _WAITS:
+        return False
     if _yields(cause, effect, catalog) and not _yields(effect, cause, catalog):
         return False
     if _precedes(job, effect, cause) and _is_ending(cause) and not _is_ending(effect):
         return False
     if _is_ending(effect) and not _is_ending(cause):
-        return _precedes(job, cause, effect) is True and _first_hand(cause)
+        return _any_precedes(job, cause, effect) and _first_hand(cause)
     if _yields(effect, cause, catalog):
         mutual = _yields(cause, effect, catalog)
         return not mutual or _standing(job, cause, catalog) < _standing(job, effect, catalog)
@@ -108,7 +114,12 @@ def _explains(job: JobView, cause: Finding, effect: Finding, catalog: Catalog) -
 
 def _is_ending(finding: Finding) -> bool:
     """A job that is ended from outside, except by the loss of a node, which is where the trouble begins."""
-    return finding.cause in _ENDINGS and finding.facts.get("what") != "node-failure"
+    return finding.cause in _ENDINGS and not _is_lost_node(finding)
+
+
+def _is_lost_node(finding: Finding) -> bool:
+    """A node that failed, which a scheduler may tell long after the others began to wait for it."""
+    return finding.cause in _ENDINGS and finding.facts.get("what") == "node-failure"
 
 
 def _yields(finding: Finding, other: Finding, catalog: Catalog) -> bool:
@@ -151,6 +162,12 @@ def _precedes(job: JobView, first: Finding, second: Finding) -> bool | None:
     if first.primary is None or second.primary is None:
         return None
     return job.precedes(first.primary, second.primary)
+
+
+def _any_precedes(job: JobView, first: Finding, second: Finding) -> bool:
+    """Whether any evidence of the first came before the second's."""
+    told = [item.event for item in first.evidence]
+    return second.primary is not None and any(job.precedes(event, second.primary) for event in told)
 
 
 def _independent(finding: Finding, leading: Finding) -> bool:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 from datetime import datetime, timezone
 from typing import Any, TypeVar
 
-from logsleuth.model.events import Event, Fact, ProcessExit, Progress
+from logsleuth.model.events import KINDS, Event, Fact, ProcessExit, Progress
 from logsleuth.model.scan import Digest, SourceScan
 from logsleuth.model.timeline import ProcessGroup, ProcessTimeline
 from logsleuth.record import record
 
 F = TypeVar("F", bound=Fact)
+T = TypeVar("T")
 #: Processes that write to one console at the same time interleave within about this much text.
 INTERLEAVED_BYTES = 32 * 1024
 _LATER_STAGES = frozenset(
@@ -76,13 +78,27 @@ class JobView:
     hung: bool = False
     yearless: bool = False
     notes: tuple[str, ...] = ()
+    _derived: dict[Callable[[JobView], Any], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def once(self, derive: Callable[[JobView], T]) -> T:
+        """``derive(self)``, worked out at the first call: what several judgements ask of the same job."""
+        if derive not in self._derived:
+            self._derived[derive] = derive(self)
+        return self._derived[derive]  # type: ignore[no-any-return]
 
     def of(self, *kinds: type[F], **where: Any) -> Iterator[tuple[Event, F]]:
         """Events whose fact is one of ``kinds`` with the given field values (a tuple of values: any of them)."""
-        for event in self.events:
-            fact = event.fact
-            if isinstance(fact, kinds) and all(_fits(getattr(fact, name), want) for name, want in where.items()):
+        places = self.once(_places_of_types)
+        found = [place for kind in kinds for place in places.get(kind, ())]
+        for place in found if len(kinds) == 1 else sorted(found):
+            event = self.events[place]
+            fact: Any = event.fact
+            if all(_fits(getattr(fact, name), want) for name, want in where.items()):
                 yield event, fact
+
+    def of_kind(self, kind: str) -> Iterator[Event]:
+        """Events of a kind, by its name."""
+        return (event for event, _ in self.of(KINDS[kind]))
 
     def process(self, event: Event) -> ProcessTimeline | None:
         """The process that an event belongs to."""
@@ -95,7 +111,7 @@ class JobView:
         return process.rank if process is not None else None
 
     def by_rank(self, rank: int) -> ProcessTimeline | None:
-        return next((p for p in self.processes if p.rank == rank), None)
+        return self.once(_processes_of_ranks).get(rank)
 
     def digest(self, source: str) -> Digest:
         return next((scan.digest for scan in self.scans if scan.source.id == source), Digest())
@@ -148,11 +164,16 @@ class JobView:
         later stage was reached.
         """
         stages = _LATER_STAGES if event.kind in ("rendezvous", "store-error") else frozenset({"run-end"})
-        mine = [e for e in self.events if e.locator.source == event.locator.source and self._may_be_of(e, event)]
-        if any(e.kind in stages and e.locator.start > event.locator.end for e in mine):
+        signs = self.once(_signs_of_life).get(event.locator.source, [])
+        later = signs[bisect_right(signs, event.locator.end, key=_start) :]
+        later = [e for e in later if self._may_be_of(e, event)]
+        if any(e.kind in stages for e in later):
             return True
-        before = [f.step for e in mine if isinstance(f := e.fact, Progress) and e.locator.start < event.locator.start]
-        after = [f.step for e in mine if isinstance(f := e.fact, Progress) and e.locator.start > event.locator.end]
+        after = [f.step for e in later if isinstance(f := e.fact, Progress)]
+        if not after:
+            return False
+        earlier = signs[: bisect_right(signs, event.locator.start - 1, key=_start)]
+        before = [f.step for e in earlier if isinstance(f := e.fact, Progress) and self._may_be_of(e, event)]
         reached = max((step for step in before if step is not None), default=0)
         advanced = {step for step in after if step is not None and step > reached}
         needed = 1 if not self.died else 2
@@ -163,17 +184,14 @@ class JobView:
         mine, its = self.process(event), self.process(other)
         if mine is its or mine is None or its is None:
             return True
-        if mine.rank is not None and its.rank is not None:
+        if (mine.rank is not None and its.rank is not None) or (mine.pid is not None and its.pid is not None):
             return False
         return not self.died
 
     @property
     def died(self) -> bool:
         """Whether a launcher saw a process fail."""
-        return any(
-            isinstance(e.fact, ProcessExit) and e.role != "benign" and (e.fact.exit_code or e.fact.signal)
-            for e in self.events
-        )
+        return self.once(_died)
 
     @property
     def world_size(self) -> int | None:
@@ -182,6 +200,38 @@ class JobView:
     @property
     def hosts(self) -> tuple[str, ...]:
         return tuple(sorted({p.host for p in self.processes if p.host}))
+
+
+def _places_of_types(job: JobView) -> dict[type[Fact], list[int]]:
+    places: dict[type[Fact], list[int]] = {}
+    for place, event in enumerate(job.events):
+        places.setdefault(type(event.fact), []).append(place)
+    return places
+
+
+def _processes_of_ranks(job: JobView) -> dict[int, ProcessTimeline]:
+    found: dict[int, ProcessTimeline] = {}
+    for process in job.processes:
+        if process.rank is not None:
+            found.setdefault(process.rank, process)
+    return found
+
+
+def _signs_of_life(job: JobView) -> dict[str, list[Event]]:
+    """Per source, in order, the events that may show that a process went on."""
+    signs: dict[str, list[Event]] = {}
+    for event in job.events:
+        if event.kind in _LATER_STAGES:
+            signs.setdefault(event.locator.source, []).append(event)
+    return signs
+
+
+def _start(event: Event) -> int:
+    return event.locator.start
+
+
+def _died(job: JobView) -> bool:
+    return any(e.role != "benign" and (f.exit_code or f.signal) for e, f in job.of(ProcessExit))
 
 
 def clock(event: Event, *, yearless: bool = False) -> float | None:

@@ -142,5 +142,7 @@ def _host(parts: list[str], joined: str) -> str | None:
     for word in (_AROUND_HOST.sub("", stem), stem):
         if names_host(word):
             return word
-    # A folder per machine: only the nearest ones, the rest of a path is where the user happens to work.
-    return next((part for part in parts[-2:-4:-1] if names_host(part)), None)
+    # A folder per machine: only the nearest ones, the rest of a path is where the user happens to work. torchrun puts
+    # three folders of its own below it.
+    own = 3 if _TORCHRUN.search(joined) else 0
+    return next((part for part in parts[-2 - own : -4 - own : -1] if names_host(part)), None)

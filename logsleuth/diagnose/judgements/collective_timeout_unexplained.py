@@ -24,20 +24,13 @@ CAUSE = "collective-timeout-unexplained"
 def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
     works = stuck_works(job)
     if works and works[0].first.evidence is not None:
-        work = works[0]
+        work, first = works[0], works[0].first
+        others = [(w.evidence, f"{one(w.rank)} waited as well") for w in work.waiters if w is not first and w.evidence]
         yield Finding(
             CAUSE,
             CAUSE,
             "medium",
-            evidence(
-                work.first.evidence,  # type: ignore[arg-type]
-                f"{work.op or 'a collective'} did not finish in time",
-                [
-                    (w.evidence, f"{one(w.rank)} waited as well")
-                    for w in work.waiters
-                    if w is not work.first and w.evidence
-                ],
-            ),
+            evidence(first.evidence, f"{work.op or 'a collective'} did not finish in time", others),  # type: ignore[arg-type]
             summary=_summary(work),
             facts=work_facts(work),
         )

@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from logsleuth.catalog.spec import Catalog
-from logsleuth.diagnose.blame import capital, culprits_of_events, everybody, evidence, first_of, ranks_text
+from logsleuth.diagnose.blame import capital, culprits_of_events, everybody, evidence, ranks_text
 from logsleuth.diagnose.exceptions import program_exceptions
 from logsleuth.diagnose.exits import signal_of
+from logsleuth.diagnose.first import first_of
 from logsleuth.diagnose.judgements.process_died_unexplained import died
 from logsleuth.model.diagnosis import Culprit, Finding, Passed
 from logsleuth.model.events import CollectiveTimeout, ProcessExit

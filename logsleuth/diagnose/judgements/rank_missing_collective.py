@@ -15,7 +15,8 @@ from dataclasses import replace
 
 from logsleuth.catalog.spec import Catalog
 from logsleuth.diagnose.blame import capital, culprits_of_ranks, evidence, ranks_text
-from logsleuth.diagnose.stuck import Absent, StuckWork, laggards, stuck_works
+from logsleuth.diagnose.early import early_hang
+from logsleuth.diagnose.stuck import Absent, StuckWork, all_others_wait, laggards, stuck_works
 from logsleuth.model.diagnosis import Finding, Passed
 from logsleuth.model.events import (
     CollectiveTimeout,
@@ -39,8 +40,8 @@ _HOW = {
 }
 #: Clues in which the rank itself tells that it was not there.
 _DIRECT = ("counters", "signal")
-#: Elimination names a rank only if it leaves very few.
-MOST_ELIMINATED = 1
+#: A rank's silence names it only where everybody else is known to wait: several may have been ended before they told.
+MOST_SILENT = 1
 
 
 def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
@@ -89,9 +90,9 @@ def _from_works(job: JobView, works: Sequence[StuckWork]) -> Iterator[Finding]:
     work = open_works[0]
     absent = {a.rank: a for w in reversed(open_works) for a in w.absent if w is work or a.how in _DIRECT}
     direct = [a for a in absent.values() if a.how in _DIRECT]
-    own = [a for a in absent.values() if a.how == "own-log"]
-    eliminated = [a for a in absent.values() if a.how == "elimination"]
-    named = direct or own or (eliminated if len(eliminated) <= MOST_ELIMINATED else [])
+    silent = [a for a in absent.values() if a.how not in _DIRECT]
+    telling = len(silent) <= MOST_SILENT and all_others_wait(job, work, silent) and early_hang(job) is None
+    named = direct or (silent if telling else [])
     others = [a for a in absent.values() if a not in named]
     waiting = {w.rank for other in works for w in other.waiters}
     if named and len(named) <= len(waiting):

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from logsleuth.catalog.spec import Catalog
 from logsleuth.diagnose.blame import culprits_of_ranks, evidence, ranks_text
 from logsleuth.model.diagnosis import Finding, Passed
-from logsleuth.model.events import StoreError
+from logsleuth.model.events import RunEnd, StoreError
 from logsleuth.model.job import JobView
 
 CAUSE = "store-lost"
@@ -27,6 +27,9 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
     if not lost and not told:
         yield Passed(CAUSE, "the store was not lost")
         return
+    if not told and _ended_well(job):
+        yield Passed(CAUSE, "the run had ended well, and its store with it")
+        return
     event, _ = (told or lost)[0]
     ranks = {f.from_rank for _, f in told if f.from_rank is not None}
     named = sorted(ranks) if len(ranks) == 1 else []
@@ -38,3 +41,11 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
         culprits_of_ranks(job, named, "the survivors name it as the store's host"),
         summary=f"The store's host{f', {ranks_text(named)},' if named else ''} went away; its own log says why.",
     )
+
+
+def _ended_well(job: JobView) -> bool:
+    """Whether a rank printed that it had finished, and nothing failed but connections, which any end closes."""
+    finished = any(True for _ in job.of(RunEnd))
+    closed = ("store-error", "peer-lost", "nccl-warn")
+    failed = any(e.role in ("cause", "symptom") and e.kind not in closed for e in job.events)
+    return finished and not failed

@@ -3,7 +3,7 @@
 Concludes: straggler-host-work, with the late rank.
 Evidence: ranks stuck in a collective, and the last thing that another rank printed is preprocessing, a checkpoint, a
 download, an evaluation or a compilation that was not finished.
-Mistaken for: rank-missing-collective (its log shows no slow work), a P2P hang (the late rank is inside the collective).
+Mistaken for: rank-missing-collective (its log shows no slow work), a P2P hang (the late rank is inside the transfer).
 Example: ranks 1-3 time out in the first barrier; rank 0's last line is ``Map:  8%| 726000/9672101``.
 """
 
@@ -16,7 +16,7 @@ from logsleuth.diagnose.blame import culprit_of, evidence, ranks_text
 from logsleuth.diagnose.judgements.rank_missing_collective import work_facts
 from logsleuth.diagnose.stuck import stuck_works
 from logsleuth.model.diagnosis import Finding, Passed
-from logsleuth.model.events import Event, HostWork
+from logsleuth.model.events import Event, HostWork, Progress
 from logsleuth.model.job import JobView
 from logsleuth.model.timeline import ProcessTimeline
 
@@ -27,12 +27,12 @@ _AFTER = ("progress", "run-end", "exception", "process-exit", "native-crash", "m
 def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
     works = stuck_works(job)
     if not works:
-        yield Passed(CAUSE, "nobody timed out in a collective")
+        yield from _in_silence(job)
         return
     work = works[0]
     waiting = {w.process for group in job.groups for w in group.stuck()}
-    if work.everybody_in or work.is_p2p or work.first.evidence is None:
-        yield Passed(CAUSE, "everybody was in the collective" if work.everybody_in else "a point-to-point work")
+    if work.everybody_in or work.first.evidence is None:
+        yield Passed(CAUSE, "everybody was in the collective")
         return
     timeout = work.first.evidence
     late = [(p, busy) for p in job.processes if p.key not in waiting and (busy := _busy(job, p, timeout)) is not None]
@@ -62,7 +62,28 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
     )
 
 
-def _busy(job: JobView, process: ProcessTimeline, timeout: Event) -> Event | None:
+def _in_silence(job: JobView) -> Iterator[Finding | Passed]:
+    """The user says that the job hangs: the one rank whose last line is unfinished host work, while others trained."""
+    busy = [(p, e) for p in job.processes if p.rank is not None and (e := _busy(job, p, None)) is not None]
+    trained = {job.rank(e) for e, _ in job.of(Progress)}
+    if not job.hung or len(busy) != 1 or not trained - {busy[0][0].rank}:
+        yield Passed(CAUSE, "nobody timed out in a collective")
+        return
+    process, event = busy[0]
+    assert isinstance(event.fact, HostWork)
+    yield Finding(
+        CAUSE,
+        CAUSE,
+        "medium",
+        evidence(event, f"the last that rank {process.rank} printed is host work ({event.fact.what})"),
+        (culprit_of(process, "its own last line is host work"),),
+        summary=f"The job hangs without an error; the last that rank {process.rank} printed is unfinished work on its "
+        f"host ({event.fact.what}).",
+        facts={"what": event.fact.what},
+    )
+
+
+def _busy(job: JobView, process: ProcessTimeline, timeout: Event | None) -> Event | None:
     """The last host work of a process before the timeout, if nothing shows that it had ended by then.
 
     Where the process is not known by its rank, any rank's progress after it in the same source shows that.
@@ -70,12 +91,12 @@ def _busy(job: JobView, process: ProcessTimeline, timeout: Event) -> Event | Non
     last: Event | None = None
     for event in process.events:
         fact = event.fact
-        if job.precedes(timeout, event):
+        if timeout is not None and job.precedes(timeout, event):
             continue
         if isinstance(fact, HostWork):
             done = fact.done is not None and fact.total is not None and fact.done >= fact.total
             last = None if done else event
-        elif event.kind in _AFTER:
+        elif event.kind in _AFTER and last is not None and job.precedes(last, event):
             last = None
     if last is not None and process.rank is None:
         source, start = last.locator.source, last.locator.start
