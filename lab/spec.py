@@ -121,6 +121,3 @@ class Draw:
 
     def script(self) -> str:
         return self._random.choice(("train.py", "main.py", "finetune.py", "pretrain.py"))
-
-    def pick(self, choices: Sequence[str]) -> str:
-        return self._random.choice(choices)

@@ -106,7 +106,7 @@ def shared_index(engine: str | None = None) -> PatternIndex:
 def compiled_once() -> Iterator[None]:
     """Within it, an analysis takes the catalog and its compiled index from a cache: the same answer, much sooner."""
     with (
-        mock.patch("logsleuth.catalog.load.load_catalog", lambda *_: shared_catalog()),
+        mock.patch("logsleuth.catalog.load.load_catalog", lambda *_, **__: shared_catalog()),
         mock.patch("logsleuth.scan.index.build_index", lambda *_: shared_index()),
     ):
         yield

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import zipfile
 from pathlib import Path
@@ -14,9 +15,10 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from logsleuth.cli.app import app
+from logsleuth.model.source import Source
 from logsleuth.redact.copies import write_copies
 from logsleuth.redact.hostlists import compressed, expanded
-from logsleuth.redact.learn import learn_text
+from logsleuth.redact.learn import learn
 from logsleuth.redact.rewrite import Redactor
 from logsleuth.report.schema import Report
 from logsleuth.sources.discover import discover
@@ -24,8 +26,12 @@ from logsleuth.sources.discover import discover
 PASSWORD = "hunter2" + "hunter2"
 
 
+def redactor_for(text: str) -> Redactor:
+    return Redactor(learn([Source("text", "", lambda: io.BytesIO(text.encode()))]))
+
+
 def redacted(text: str) -> str:
-    return Redactor(learn_text(text)).redact(text)
+    return redactor_for(text).redact(text)
 
 
 # --- what is replaced ------------------------------------------------------------------------------------------------
@@ -103,7 +109,7 @@ def test_people_addresses_and_secrets_are_replaced(text: str, expected: str) -> 
 
 
 def test_a_private_key_is_replaced_line_by_line_even_across_pieces() -> None:
-    redactor = Redactor(learn_text(""))
+    redactor = redactor_for("")
     first = redactor.redact("-----BEGIN OPENSSH PRIVATE KEY-----\n" + "aB3+" * 16 + "\n")
     second = redactor.redact(
         "cD4/" * 16 + "\n-----END OPENSSH PRIVATE KEY-----\nstep 1 of a long_word_that_stays_there\n"

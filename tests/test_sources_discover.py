@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from origins import known_fields
 
 from logsleuth.model.source import Source
 from logsleuth.sources import archives, filenames
@@ -96,7 +97,7 @@ def test_torchruns_folders_are_known_from_within(here: Path, monkeypatch: pytest
     write("log/job_1/attempt_0/5/stderr.log")
     monkeypatch.chdir("log/job_1/attempt_0/5")
     (source,), _ = discover(["stderr.log"])
-    assert source.origin.as_mapping() == {"local_rank": 5, "attempt": 0, "stream": "stderr"}
+    assert known_fields(source.origin) == {"local_rank": 5, "attempt": 0, "stream": "stderr"}
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from origins import known_fields
 
 from logsleuth.sources.layouts import origin_of_path, torchrun_origin
 
@@ -57,7 +58,7 @@ _LONG_ID = "c0ffee" * 9 + "ab"
 )
 def test_the_path_tells(path: str, known: dict[str, object]) -> None:
     origin = origin_of_path(path)
-    assert origin.as_mapping() == known
+    assert known_fields(origin) == known
     assert {clue for _, clue in origin.learnt} == {"path"}
 
 
@@ -85,11 +86,11 @@ def test_the_path_tells(path: str, known: dict[str, object]) -> None:
     ],
 )
 def test_a_path_that_tells_nothing_is_not_guessed_at(path: str) -> None:
-    assert origin_of_path(path).as_mapping() == {}
+    assert known_fields(origin_of_path(path)) == {}
 
 
 def test_of_an_absolute_path_torchruns_folders_alone_may_be_believed() -> None:
-    assert torchrun_origin("/data/rank9/node-a/j_1/attempt_0/5/stdout.log").as_mapping() == {
+    assert known_fields(torchrun_origin("/data/rank9/node-a/j_1/attempt_0/5/stdout.log")) == {
         "local_rank": 5,
         "attempt": 0,
     }

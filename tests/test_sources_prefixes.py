@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from origins import known_fields
 
 from logsleuth.sources.prefixes import read_prefix
 
@@ -130,7 +131,7 @@ _CPP = "[E606 12:57:33.123456789 ProcessGroupNCCL.cpp:607] "
 def test_a_prefix_is_taken_off_and_understood(line: str, text: str, known: dict[str, object]) -> None:
     prefixed = read_prefix(line)
     assert prefixed.text == text
-    assert prefixed.origin.as_mapping() == known
+    assert known_fields(prefixed.origin) == known
     assert {clue for _, clue in prefixed.origin.learnt} <= {"prefix"}
 
 
@@ -160,7 +161,7 @@ def test_a_prefix_is_taken_off_and_understood(line: str, text: str, known: dict[
 )
 def test_a_message_is_no_prefix(line: str) -> None:
     prefixed = read_prefix(line)
-    assert (prefixed.text, prefixed.key, prefixed.origin.as_mapping()) == (line, "", {})
+    assert (prefixed.text, prefixed.key, known_fields(prefixed.origin)) == (line, "", {})
 
 
 @pytest.mark.parametrize(
@@ -226,7 +227,7 @@ def test_prefixes_stack_in_any_order(outer: list[str], inner: str) -> None:
     for prefix in outer:
         known |= _OUTER[prefix]
     assert prefixed.text == "message of the process"
-    assert prefixed.origin.as_mapping() == known | _INNER[inner]
+    assert known_fields(prefixed.origin) == known | _INNER[inner]
 
 
 @given(st.text(max_size=200))

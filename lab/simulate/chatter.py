@@ -69,7 +69,7 @@ def progress(scene: Scene, until: dict[int, float]) -> Iterator[Line]:
         ]
         for step, when_s in [*earlier, *steps]:
             if when_s < until.get(rank, float("inf")):
-                yield _report(scene, rank, step, when_s, earlier_bar=scene.style == "bar")
+                yield _report(scene, rank, step, when_s)
 
 
 def _reporters(scene: Scene) -> list[int]:
@@ -78,7 +78,7 @@ def _reporters(scene: Scene) -> list[int]:
     return [scene.mesh.size - 1] if scene.style == "megatron" else [0]
 
 
-def _report(scene: Scene, rank: int, step: int, at_s: float, earlier_bar: bool) -> Line:
+def _report(scene: Scene, rank: int, step: int, at_s: float) -> Line:
     total, loss = scene.total_steps, 2.0 + 1.7 / (1 + step % 97) + (step * 37 % 11) / 100
     pace_s = scene.shape.step_s * 1.5
     told = (Tell("progress", rank, number=step),)

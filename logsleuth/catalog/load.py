@@ -1,16 +1,16 @@
-"""patterns/ from disk to a Catalog. YAML is read and validated once; the result is kept in the user's cache."""
+"""patterns/ from disk to a Catalog. YAML is read and validated once; the result is kept in the user's cache, with the
+samples apart: they are half of it, and only those who check or explain patterns read them."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from logsleuth import __version__
+from logsleuth.cache import keep, key_of, recall
 from logsleuth.catalog.spec import (
     BlockSpec,
     Catalog,
@@ -35,64 +35,84 @@ def builtin_folder() -> Path:
     return packaged if packaged.is_dir() else package.parent / "patterns"
 
 
-def load_catalog(extra: Iterable[Path] = ()) -> Catalog:
+def load_catalog(extra: Iterable[Path] = (), *, samples: bool = True) -> Catalog:
     """The built-in catalog with the user's folders over it; a later file with the same id replaces an earlier one.
 
-    Raises CatalogError with every fault of every file at once.
+    ``samples``: with the samples and near-misses of the patterns, which an analysis does not need. Raises CatalogError
+    with every fault of every file at once.
     """
     folders = [builtin_folder(), *extra]
     missing = [f"{folder}: no such folder" for folder in folders[1:] if not folder.is_dir()]
     if missing:
         raise CatalogError(missing, hint="--patterns takes a folder of YAML files")
-    files = [(folder, path) for folder in folders for path in sorted(folder.rglob("*.yaml"))]
+    files = [(folder, path, stat) for folder in folders for path, stat in _files(str(folder))]
     if not files:
         raise CatalogError([f"{folders[0]}: no pattern files"], hint="reinstall LogSleuth")
-    signature = _signature(path for _, path in files)
-    raw = _from_cache(signature)
-    if raw is None:
-        raw = _read_all(files)
-        _to_cache(signature, raw)
-    return _build(raw)
+    signature = _signature((path, stat) for _, path, stat in files)
+    raw = _from_cache("catalog", signature)
+    shown = _from_cache("samples", signature) if samples else {}
+    if raw is None or shown is None:
+        raw, shown = _read_all((folder, Path(path)) for folder, path, _ in files)
+        _to_cache("catalog", signature, raw)
+        _to_cache("samples", signature, shown)
+    return _build(raw, shown if samples else {})
 
 
-def _signature(paths: Iterable[Path]) -> str:
-    digest = hashlib.blake2b(__version__.encode(), digest_size=12)
-    for path in paths:
-        stat = path.stat()
-        digest.update(f"{path}\0{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
-    digest.update(str(Path(__file__).stat().st_mtime_ns).encode())
-    return digest.hexdigest()
-
-
-def _cache_file(signature: str) -> Path:
-    root = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or "~/.cache"
-    return Path(root).expanduser() / "logsleuth" / f"catalog-{signature}.json"
-
-
-def _from_cache(signature: str) -> dict[str, Any] | None:
+def _files(folder: str) -> Iterator[tuple[str, os.stat_result]]:
+    """Every YAML file below ``folder``, in the order of their paths; a folder that is closed holds none."""
     try:
-        loaded = json.loads(_cache_file(signature).read_bytes())
-    except (OSError, ValueError, RuntimeError):
+        with os.scandir(folder) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            yield from _files(entry.path)
+        elif entry.name.endswith(".yaml"):
+            yield entry.path, _stat(entry)
+
+
+def _stat(entry: os.DirEntry[str]) -> os.stat_result:
+    """Of the file, or of the link that points to none: whoever reads it will say so."""
+    try:
+        return entry.stat()
+    except OSError:
+        return entry.stat(follow_symlinks=False)
+
+
+def _signature(files: Iterable[tuple[str, os.stat_result]]) -> str:
+    """Changes with any file of the catalog, and with the code that validates it."""
+    stamps = [*files, *_files_of_code()]
+    return key_of(
+        __version__.encode(), *(f"{path}\0{stat.st_size}\0{stat.st_mtime_ns}".encode() for path, stat in stamps)
+    )
+
+
+def _files_of_code() -> Iterator[tuple[str, os.stat_result]]:
+    for path in (Path(__file__), Path(__file__).with_name("schema.py")):
+        yield str(path), path.stat()
+
+
+def _from_cache(kind: str, signature: str) -> dict[str, Any] | None:
+    content = recall(kind, signature)
+    try:
+        loaded = json.loads(content.decode("ascii")) if content is not None else None
+    except ValueError:
         return None
     return loaded if isinstance(loaded, dict) else None
 
 
-def _to_cache(signature: str, raw: Mapping[str, Any]) -> None:
-    """Best effort: no home, no space or no permission only costs time at the next start."""
+def _to_cache(kind: str, signature: str, raw: Mapping[str, Any]) -> None:
+    """Data tables may hold what JSON does not know, such as a date; then the files are read at each start."""
     try:
-        target = _cache_file(signature)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        for old in target.parent.glob("catalog-*.json"):
-            old.unlink(missing_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=target.parent, delete=False, encoding="utf-8") as part:
-            json.dump(raw, part)
-        Path(part.name).replace(target)
-    except (OSError, RuntimeError, TypeError):
+        content = json.dumps(raw, separators=(",", ":")).encode("ascii")
+    except (TypeError, ValueError):
         return
+    keep(kind, signature, content)
 
 
-def _read_all(files: Iterable[tuple[Path, Path]]) -> dict[str, Any]:
-    """Every file validated; all faults together."""
+def _read_all(files: Iterable[tuple[Path, Path]]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Every file validated, and the samples of each pattern; all faults together."""
     import yaml
     from pydantic import ValidationError
 
@@ -101,6 +121,7 @@ def _read_all(files: Iterable[tuple[Path, Path]]) -> dict[str, Any]:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     faults: list[str] = []
     raw: dict[str, dict[str, Any]] = {"patterns": {}, "causes": {}, "data": {}}
+    samples: dict[str, Any] = {}
     for folder, path in files:
         parts = path.relative_to(folder).parts
         room = parts[0] if len(parts) > 1 else ""
@@ -130,10 +151,12 @@ def _read_all(files: Iterable[tuple[Path, Path]]) -> dict[str, Any]:
             continue
         entry = checked.model_dump(mode="json")
         entry.update(path=str(path), family=room)
+        if room != CAUSES:
+            samples[checked.id] = {name: entry.pop(name) for name in ("samples", "near_misses")}
         raw[CAUSES if room == CAUSES else "patterns"][checked.id] = entry
     if faults:
         raise CatalogError(faults, hint="`logsleuth patterns lint` explains each of them")
-    return raw
+    return raw, samples
 
 
 def _line_of(path: Path, location: tuple[int | str, ...]) -> int:
@@ -145,15 +168,15 @@ def _line_of(path: Path, location: tuple[int | str, ...]) -> int:
     return 1
 
 
-def _build(raw: Mapping[str, Any]) -> Catalog:
+def _build(raw: Mapping[str, Any], samples: Mapping[str, Any]) -> Catalog:
     return Catalog(
-        patterns={name: _pattern(entry) for name, entry in raw["patterns"].items()},
+        patterns={name: _pattern(entry, samples.get(name, {})) for name, entry in raw["patterns"].items()},
         causes={name: _cause(entry) for name, entry in raw["causes"].items()},
         data=raw["data"],
     )
 
 
-def _pattern(entry: Mapping[str, Any]) -> PatternSpec:
+def _pattern(entry: Mapping[str, Any], shown: Mapping[str, Any]) -> PatternSpec:
     block = entry["block"]
     return PatternSpec(
         id=entry["id"],
@@ -169,8 +192,8 @@ def _pattern(entry: Mapping[str, Any]) -> PatternSpec:
         block=BlockSpec(**block) if block else None,
         parser=entry["parser"],
         versions=entry["versions"],
-        samples=tuple(Sample(s["line"], s["expect"]) for s in entry["samples"]),
-        near_misses=tuple(entry["near_misses"]),
+        samples=tuple(Sample(s["line"], s["expect"]) for s in shown.get("samples", ())),
+        near_misses=tuple(shown.get("near_misses", ())),
         references=tuple(entry["references"]),
     )
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from logsleuth.record import record
 
-@dataclass(frozen=True, slots=True)
+
+@record
 class BlockSpec:
     """A message of several lines: the lines after the matching one that match ``member``, until ``end`` matches (that
     line is included) or ``max_lines`` are read. The pattern's regex runs on all of them joined with newlines."""
@@ -17,7 +19,7 @@ class BlockSpec:
     max_lines: int = 20
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sample:
     """A real wording: ``text`` (several lines for a block) and the fields it must yield."""
 
@@ -25,7 +27,7 @@ class Sample:
     expect: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PatternSpec:
     """One recognisable message. ``anchors``: at least one of these literals is in every match.
 
@@ -52,7 +54,7 @@ class PatternSpec:
     references: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DecidedBy:
     """An event kind, with the field values it must have, that concludes a cause without further reasoning.
 
@@ -69,13 +71,13 @@ class DecidedBy:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Step:
     text: str
     command: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FixSpec:
     """``kind``: ``fix`` (removes the cause), ``workaround``, ``collect`` (what to gather next time).
 
@@ -94,13 +96,13 @@ class FixSpec:
     references: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LookAlike:
     cause: str
     tell_apart: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CauseSpec:
     """One root cause: what it means, what decides it, what it is mistaken for, what to do.
 
@@ -128,7 +130,7 @@ class CauseSpec:
     references: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Catalog:
     """All that is known: patterns and causes by id, data tables by file name."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from logsleuth.cli.exits import Exit
+from logsleuth.cli.exits import FAIL_ON, Exit, fails
 from logsleuth.cli.output import render
 from logsleuth.errors import InputError, UsageError
 
@@ -33,8 +33,8 @@ def action() -> None:
     if size and not size.isdigit():
         raise UsageError(f"world-size: {size!r} is no number")
     fail_on = os.environ.get("LOGSLEUTH_FAIL_ON", "never").strip() or "never"
-    if fail_on not in ("never", "failure", "inconclusive"):
-        raise UsageError(f"fail-on: {fail_on!r} is not one of never, failure, inconclusive")
+    if fail_on not in ("never", *FAIL_ON):
+        raise UsageError(f"fail-on: {fail_on!r} is not one of never, {', '.join(FAIL_ON)}")
     hung = os.environ.get("LOGSLEUTH_HUNG", "").strip().lower() == "true"
     report = logsleuth.analyze(paths, hung=hung, world_size=int(size) if size else None)
     folder = Path(os.environ.get("RUNNER_TEMP", "."))
@@ -45,7 +45,7 @@ def action() -> None:
     _append("GITHUB_STEP_SUMMARY", summary(markdown))
     _append("GITHUB_OUTPUT", outputs(report, {name: str(path) for name, path in files.items()}))
     sys.stdout.write(render(report, "github"))
-    if fail_on != "never" and (report.verdict == "failure" or report.verdict == fail_on):
+    if fails(report.verdict, None if fail_on == "never" else fail_on):
         raise typer.Exit(Exit.FOUND)
 
 

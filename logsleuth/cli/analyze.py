@@ -6,16 +6,13 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from logsleuth.cli.exits import Exit
+from logsleuth.cli.exits import FAIL_ON, Exit, fails
 from logsleuth.cli.output import FORMATS, write
 from logsleuth.errors import UsageError
-
-if TYPE_CHECKING:
-    from logsleuth.report.schema import Report
 
 #: Progress is shown after this long, and only to a person.
 PATIENCE_S = 1.0
@@ -96,11 +93,13 @@ def run(
 ) -> None:
     """Analyze, write the report, and leave with the right code."""
     import logsleuth
+    from logsleuth.execute.interruption import Interruption
 
     if format_name is not None and format_name not in FORMATS:
         raise UsageError(f"--format {format_name}: not one of {', '.join(FORMATS)}")
-    if fail_on not in (None, "failure", "inconclusive"):
-        raise UsageError(f"--fail-on {fail_on}: not one of failure, inconclusive")
+    if fail_on not in (None, *FAIL_ON):
+        raise UsageError(f"--fail-on {fail_on}: not one of {', '.join(FAIL_ON)}")
+    interruption = Interruption()
     report = logsleuth.analyze(
         paths,
         stdin=sys.stdin.buffer,
@@ -110,15 +109,14 @@ def run(
         hung=hung,
         patterns=tuple(patterns or ()),
         on_source=_progress(),
+        interruption=interruption,
     )
     write(report, format_name, list(output or []), verbose=verbose)
-    if _fails(report, fail_on):
+    if interruption.asked:
+        print("logsleuth: interrupted; this is the answer of what was read until then", file=sys.stderr)  # noqa: T201
+        raise typer.Exit(Exit.INTERRUPTED)
+    if fails(report.verdict, fail_on):
         raise typer.Exit(Exit.FOUND)
-
-
-def _fails(report: Report, fail_on: str | None) -> bool:
-    """``inconclusive`` also fails on a failure."""
-    return fail_on is not None and (report.verdict == "failure" or report.verdict == fail_on)
 
 
 def _ranks(given: list[str]) -> dict[str, int]:

@@ -39,14 +39,11 @@ def write(report: Report, format_name: str | None, files: list[str], *, verbose:
     """To each of ``files`` (``-`` is standard output), or to standard output alone."""
     for target in files or ["-"]:
         if target == "-":
-            from logsleuth.report.terminal import terminal_width
-
-            tty = sys.stdout.isatty()
             text = render(
                 report,
                 format_name or "terminal",
                 color=use_color(),
-                width=terminal_width() if tty else None,
+                width=_columns(),
                 verbose=verbose,
             )
             _print(text)
@@ -56,6 +53,16 @@ def write(report: Report, format_name: str | None, files: list[str], *, verbose:
                 Path(target).write_text(render(report, chosen, verbose=verbose), encoding="utf-8")
             except OSError as error:
                 raise UsageError(f"{target}: cannot be written: {error.strerror}") from error
+
+
+def _columns() -> int | None:
+    """The width of the terminal, at most 120: longer lines are hard to read. ``None`` without one."""
+    if not sys.stdout.isatty():
+        return None
+    try:
+        return min(120, os.get_terminal_size().columns)
+    except OSError:
+        return None
 
 
 def use_color() -> bool:

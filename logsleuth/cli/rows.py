@@ -6,8 +6,10 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
+
+from logsleuth.record import record
 
 FORMATS = ("table", "json", "jsonl", "csv")
 #: The columns of the table and of CSV; JSON has more.
@@ -18,7 +20,7 @@ NARROWEST_TEXT = 40
 LONGEST_PLACE = 40
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Row:
     """One event with its line and the process that printed it. ``fact`` holds the fields of its kind."""
 

@@ -1,4 +1,4 @@
-"""JSON Schemas of what users write and read: patterns, causes and reports, made of the pydantic models."""
+"""JSON Schemas of what users write and read: patterns, causes and reports, made of the types that hold them."""
 
 from __future__ import annotations
 
@@ -18,16 +18,22 @@ def schema(name: str) -> str:
 
 def _report() -> dict[str, Any]:
     """As it is written: every field is there, and null where unknown."""
+    from pydantic import TypeAdapter
+
     from logsleuth.report.schema import SCHEMA_VERSION, Report
 
-    made = _tidy(Report.model_json_schema(mode="serialization"))
+    made = _tidy(TypeAdapter(Report).json_schema(mode="serialization"))
     made["properties"]["schema_version"] = {"type": "string", "const": SCHEMA_VERSION}
-    for item in (made, *made["$defs"].values()):
-        if "properties" in item:
-            item["required"] = list(item["properties"])
-            for field in item["properties"].values():
-                field.pop("default", None)
-    return {"title": "LogSleuth report", **made}
+    made["$defs"] = {name: _closed(item) for name, item in sorted(made["$defs"].items())}
+    return {"title": "LogSleuth report", **_closed(made)}
+
+
+def _closed(item: dict[str, Any]) -> dict[str, Any]:
+    """An item in which every field is there, and nothing else."""
+    for field in item["properties"].values():
+        field.pop("default", None)
+    closed = {"additionalProperties": False, **item, "required": list(item["properties"])}
+    return {name: closed[name] for name in ("$defs", *sorted(closed)) if name in closed}
 
 
 def _pattern() -> dict[str, Any]:

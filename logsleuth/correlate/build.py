@@ -47,18 +47,13 @@ def correlate(
 
 def without_generic(events: Sequence[Event]) -> list[Event]:
     """A NCCL warning with a pattern of its own is not also told as "some warning", nor an error that NCCL ignored."""
-    harmless = {(e.locator.source, e.locator.start) for e in events if e.role == "benign" and e.kind == "note"}
-    events = [e for e in events if e.kind != "cuda-error" or (e.locator.source, e.locator.start) not in harmless]
-    specific = {
-        (e.locator.source, e.locator.start)
-        for e in events
-        if not (isinstance(e.fact, NcclWarn) and e.fact.what == "other")
-    }
+    harmless = {e.locator.place for e in events if e.role == "benign" and e.kind == "note"}
+    events = [e for e in events if e.kind != "cuda-error" or e.locator.place not in harmless]
+    specific = {e.locator.place for e in events if not (isinstance(e.fact, NcclWarn) and e.fact.what == "other")}
     return [
         e
         for e in events
-        if not (isinstance(e.fact, NcclWarn) and e.fact.what == "other")
-        or (e.locator.source, e.locator.start) not in specific
+        if not (isinstance(e.fact, NcclWarn) and e.fact.what == "other") or e.locator.place not in specific
     ]
 
 

@@ -111,11 +111,10 @@ def silent_alike(job: JobView, ranks: set[int]) -> bool:
 def evidence(primary: Event, why: str, related: Iterable[tuple[Event, str]] = ()) -> tuple[Evidence, ...]:
     """One primary piece of evidence and related ones, each event once, at most MOST_EVIDENCE."""
     given = [Evidence(primary, why, primary=True)]
-    seen = {(primary.locator.source, primary.locator.start)}
+    seen = {primary.locator.place}
     for event, phrase in related:
-        place = (event.locator.source, event.locator.start)
-        if place not in seen:
-            seen.add(place)
+        if event.locator.place not in seen:
+            seen.add(event.locator.place)
             given.append(Evidence(event, phrase))
     return tuple(given[:MOST_EVIDENCE])
 
@@ -144,3 +143,8 @@ def ranks_text(ranks: Iterable[int | None]) -> str:
             start = previous = rank
     text = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
     return f"rank {text}" if len(known) == 1 else f"ranks {text}"
+
+
+def capital(text: str) -> str:
+    """``text`` as the beginning of a sentence: ``Rank 3 raised``."""
+    return text[:1].upper() + text[1:]

@@ -37,7 +37,7 @@ def _first_rule(job: JobView, cause: CauseSpec, rules: Iterable[DecidedBy], *, h
         return None
     rule, events = min(fired, key=lambda item: ("high", "medium", "low").index(item[0].confidence))
     leading = first_of(job, events)
-    primary = min(leading, key=lambda e: (e.locator.source, e.locator.start))
+    primary = min(leading, key=lambda e: e.locator.place)
     related = [(e, rule.why) for e in events if e is not primary]
     related += [(e, other.why) for other, others in fired if other is not rule for e in others]
     return Finding(

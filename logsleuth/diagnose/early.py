@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from logsleuth.diagnose.stuck import StuckWork, stuck_works
+from logsleuth.model.diagnosis import Passed
 from logsleuth.model.events import BarrierDevice, CommInit, Event, InitStage, Interface, Progress, StoreError, Transport
 from logsleuth.model.job import JobView
 
@@ -41,6 +42,16 @@ def early_hang(job: JobView) -> EarlyHang | None:
     waiting = [event for event, _ in job.of(StoreError, what=("wait-timeout", "unique-id"))]
     shown = waiting or stages
     return EarlyHang(shown[-1], (), True, True) if shown else None
+
+
+def local_hang(job: JobView, cause: str) -> EarlyHang | Passed:
+    """The hang at the start of one node whose ranks all came: what is left is how its GPUs reach each other."""
+    hang = early_hang(job)
+    if hang is None:
+        return Passed(cause, "the first collectives do not hang")
+    if len(job.hosts) > 1 or any(work.absent for work in hang.works):
+        return Passed(cause, "several nodes, or a rank that never came: the picture is another one")
+    return hang
 
 
 def _is_early(work: StuckWork) -> bool:

@@ -31,13 +31,11 @@ def program_exceptions(job: JobView, catalog: Catalog) -> list[tuple[Event, Pyth
     survived is handled on the others too.
     """
     better = {
-        (event.locator.source, event.locator.start)
-        for event in job.events
-        if event.kind != "exception" and event.role in ("cause", "symptom")
+        event.locator.place for event in job.events if event.kind != "exception" and event.role in ("cause", "symptom")
     }
     found = []
     for event, fact in job.of(PythonException):
-        if (event.locator.source, event.locator.start) in better or reading(fact, catalog) != PROGRAM:
+        if event.locator.place in better or reading(fact, catalog) != PROGRAM:
             continue
         if fact.chained and fact.root_type is not None:
             root = PythonException(type=fact.root_type, message=fact.root_message)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from logsleuth.catalog.conditions import fits, is_set
 from logsleuth.catalog.spec import Catalog
 from logsleuth.model.events import Event
 from logsleuth.model.job import JobView
@@ -21,7 +21,6 @@ class KnownBad:
     effect: str
     good: str
     confidence: str
-    reference: str | None
     told_by: tuple[Event, ...]
 
 
@@ -36,7 +35,6 @@ def known_bad(job: JobView, catalog: Catalog) -> Iterator[KnownBad]:
                 str(row.get("effect", "")),
                 str(row.get("good", "")),
                 str(row.get("confidence", "")),
-                row.get("reference"),
                 told,
             )
 
@@ -48,30 +46,12 @@ def _told_by(job: JobView, when: Mapping[str, Any]) -> tuple[Event, ...] | None:
     told: list[Event] = []
     for name, want in when.items():
         if name == "setting":
-            variable, _, value = str(want).partition("=")
-            values = job.environment.settings.get(variable, ())
-            if not values or (value and value not in values):
+            if not is_set(job.environment, str(want)):
                 return None
-            told.append(job.environment.told_by[variable])
+            told.append(job.environment.told_by[str(want).partition("=")[0]])
             continue
         have = job.environment.values.get(name, ())
         if not any(fits(name, value, str(want)) for value in have):
             return None
         told.append(job.environment.told_by[name])
     return tuple(told)
-
-
-def fits(name: str, value: str, want: str) -> bool:
-    """A GPU's or CPU's name by regex; everything else by version range. Vendor builds count as pre-releases."""
-    if name in ("gpu", "cpu", "os", "plugin", "network"):
-        return re.search(want, value) is not None
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet
-    from packaging.version import InvalidVersion, Version
-
-    match = re.match(r"\d+(?:\.\d+)*", value)
-    if match is None:
-        return False
-    try:
-        return SpecifierSet(want).contains(Version(match.group()), prereleases=True)
-    except (InvalidSpecifier, InvalidVersion):
-        return False

@@ -72,7 +72,7 @@ def _verdict_without_roots(job: JobView) -> str:
     if job.hung or any(event.kind in _FAILING_KINDS and event.role != "benign" for event in job.events):
         return "inconclusive"
     flags = {flag for scan in job.scans for flag in scan.digest.flags}
-    if flags & {"vanished", "unreadable", "shrunk"} or not job.events:
+    if flags & {"vanished", "unreadable", "shrunk", "interrupted"} or not job.events:
         return "inconclusive"
     good = [
         e for e in job.events if e.kind in ("progress", "run-end") or e.role == "benign" or e.kind == "barrier-device"

@@ -128,8 +128,7 @@ def _work(job: JobView, group: ProcessGroup, waiting: dict[int, set[str]]) -> St
     pairwise = is_pairwise(waiters)
     if seq is not None and not group.ambiguous and not pairwise:
         for state in group.states:
-            behind = state.last_enqueued is not None and state.last_enqueued < seq and not state.timed_out
-            if behind and state.rank is not None:
+            if state.rank is not None and state.behind(seq):
                 absent[state.rank] = Absent(state.rank, "counters", state.evidence, job.by_rank(state.rank))
     for rank in () if pairwise else _missing_members(job, group, inside):
         if rank not in absent:

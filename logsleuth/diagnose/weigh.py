@@ -189,7 +189,7 @@ def _capped(job: JobView, finding: Finding, rivals: Sequence[Finding], catalog: 
         _tier(f, catalog) in ("external", "setup") and f.confidence == "high" and f.cause != finding.cause
         for f in rivals
     )
-    if flags & {"sampled", "shrunk", "unreadable", "ranks-hidden"} or unattributed or rival:
+    if flags & {"sampled", "shrunk", "unreadable", "ranks-hidden", "interrupted"} or unattributed or rival:
         return replace(finding, confidence="medium")
     return finding
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from logsleuth.model.events import Event
+from logsleuth.record import record
 
 CONFIDENCES = ("high", "medium", "low")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Culprit:
     """A process that is blamed. ``known_by`` says in a phrase how it was identified."""
 
@@ -24,7 +25,7 @@ class Culprit:
     known_by: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Evidence:
     """An event and the phrase that says what it shows. Exactly one of a finding's evidence is ``primary``."""
 
@@ -33,14 +34,13 @@ class Evidence:
     primary: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Finding:
     """One judgement's opinion.
 
-    ``culprits`` are named by the evidence; ``suspects`` by elimination or likeness only. ``explains`` are events that
-    follow from this cause. ``facts`` fill the cause's texts. ``hypothesis``: it may not become a root cause.
-    ``contributing``: it may only accompany a better one, or lead when nothing better explains the failure.
-    ``weight`` orders findings of equal standing: larger is surer.
+    ``culprits`` are named by the evidence; ``suspects`` by elimination or likeness only. ``facts`` fill the cause's
+    texts. ``hypothesis``: it may not become a root cause. ``contributing``: it may only accompany a better one, or lead
+    when nothing better explains the failure.
     """
 
     judgement: str
@@ -50,7 +50,6 @@ class Finding:
     culprits: tuple[Culprit, ...] = ()
     suspects: tuple[Culprit, ...] = ()
     summary: str | None = None
-    explains: tuple[Event, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     hypothesis: bool = False
     contributing: bool = False
@@ -61,7 +60,7 @@ class Finding:
         return next((e.event for e in self.evidence if e.primary), None)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Passed:
     """A judgement that did not fire: why, and what evidence would have decided."""
 
@@ -70,7 +69,7 @@ class Passed:
     would_decide: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Diagnosis:
     """Findings weighed. ``roots``: the first is the answer. ``verdict``: failure, no-failure or inconclusive."""
 
@@ -80,7 +79,6 @@ class Diagnosis:
     fallout: tuple[Finding, ...] = ()
     hypotheses: tuple[Finding, ...] = ()
     passed: tuple[Passed, ...] = ()
-    unexplained: tuple[Event, ...] = ()
     notes: tuple[str, ...] = ()
 
     def all(self) -> tuple[tuple[str, Finding], ...]:

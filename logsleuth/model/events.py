@@ -8,15 +8,15 @@ fields below. A field is ``None`` where the text does not say. Durations carry t
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 from typing import ClassVar
 
 from logsleuth.model.origin import Origin
+from logsleuth.record import record
 
 ROLES = ("cause", "symptom", "context", "benign")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fact:
     """Base of all facts; ``kind`` is the kebab-case name that patterns use."""
 
@@ -26,7 +26,7 @@ class Fact:
 # --- collectives and process groups ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CollectiveTimeout(Fact):
     """A work ran past its timeout (``WorkNCCL(SeqNum=.., OpType=.., ..)``). ``numel_*`` are element counts, not bytes.
 
@@ -48,7 +48,7 @@ class CollectiveTimeout(Fact):
     blocking_wait: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WorkStatus(Fact):
     """Where a process group stands on one rank. ``seq`` is the failed work; -1 or absent numbers are ``None``.
 
@@ -68,7 +68,7 @@ class WorkStatus(Fact):
     pg_desc: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RecordedGroup(Fact):
     """Where a rank stands in one group, from its flight-recorder dump. ``members`` are global ranks.
 
@@ -94,7 +94,7 @@ class RecordedGroup(Fact):
     last_completed: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DumpSignal(Fact):
     """The heartbeat monitor was told to dump. ``last_*`` are those of the DEFAULT group, whichever group timed out.
 
@@ -116,7 +116,7 @@ class DumpSignal(Fact):
     pg_desc: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WatchdogStuck(Fact):
     """The heartbeat monitor: the watchdog thread itself is blocked. ``queue`` is workMetaList_.size()."""
 
@@ -129,7 +129,7 @@ class WatchdogStuck(Fact):
     pg_desc: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProcessAborted(Fact):
     """Torch takes the process down after a timeout or error (teardown lines, heartbeat kill): always fallout.
 
@@ -141,7 +141,7 @@ class ProcessAborted(Fact):
     group_rank: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DesyncReport(Fact):
     """One statement of the desync report. ``statement``: ``never-joined``, ``not-joined``, ``not-finished``,
     ``timed-out``, ``started``, ``finished``. ``ranks`` are group ranks of the default group. ``seq`` counts from 1."""
@@ -153,7 +153,7 @@ class DesyncReport(Fact):
     op: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CollectiveMismatch(Fact):
     """Two ranks' fingerprints differ (TORCH_DISTRIBUTED_DEBUG=DETAIL). ``rank``/``other_rank`` are group ranks.
 
@@ -173,7 +173,7 @@ class CollectiveMismatch(Fact):
     other_dtype: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SizeMismatch(Fact):
     """A transport, a wrapper or a framework found that sizes differ between ranks (bytes or elements, as printed)."""
 
@@ -185,7 +185,7 @@ class SizeMismatch(Fact):
     other_rank: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MonitoredBarrier(Fact):
     """``statement``: ``missing`` (``ranks`` never came), ``victim`` (this rank came and lost rank 0), ``processed``."""
 
@@ -196,7 +196,7 @@ class MonitoredBarrier(Fact):
     reporter: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BarrierDevice(Fact):
     """Torch guessed the device of a barrier. ``device`` is the guessed CUDA index within the visible devices."""
 
@@ -207,7 +207,7 @@ class BarrierDevice(Fact):
     pg_guid: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StepOrder(Fact):
     """A hint that ranks do not run the same steps: uneven data, an invalidated trace cache, unused parameters.
 
@@ -224,7 +224,7 @@ class StepOrder(Fact):
 # --- how processes end -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PythonException(Fact):
     """An exception as printed. ``where`` is ``file:line in function`` of the innermost frame of the user's own code,
     ``innermost`` that of the last frame; ``chained`` tells that it happened while handling another one (``root_type``,
@@ -241,7 +241,7 @@ class PythonException(Fact):
     bare: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProcessExit(Fact):
     """A process is gone. ``exit_code`` as printed (negative or 128+n: a signal); ``signal`` a name such as SIGKILL.
 
@@ -265,7 +265,7 @@ class ProcessExit(Fact):
     text: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NativeCrash(Fact):
     """A native crash as the dying process or the kernel prints it. ``signal`` a name; ``where`` the top frame or
     library."""
@@ -277,7 +277,7 @@ class NativeCrash(Fact):
     process: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SignalSent(Fact):
     """A launcher ends a process: the survivors' end, fallout of what came before. ``by`` as in ProcessExit."""
 
@@ -287,7 +287,7 @@ class SignalSent(Fact):
     by: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SignalReceived(Fact):
     """``who`` got a signal from outside: ``agent`` (a launcher), ``worker``. ``signal`` a name."""
 
@@ -298,7 +298,7 @@ class SignalReceived(Fact):
     local_rank: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WorkerExit(Fact):
     """A DataLoader worker process died; the rank that owns it raises. ``signal`` as printed (Killed, Bus error)."""
 
@@ -308,7 +308,7 @@ class WorkerExit(Fact):
     exit_code: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MemoryExhausted(Fact):
     """``where``: ``gpu``, ``host``, ``shm``. Sizes as printed, with their unit (``18.84 GiB``)."""
 
@@ -324,7 +324,7 @@ class MemoryExhausted(Fact):
     host: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StorageError(Fact):
     """A file could not be read or written. ``what``: ``full``, ``quota``, ``stale``, ``io``, ``read-only``, ``slow``,
     ``write-failed``, ``corrupt``."""
@@ -339,7 +339,7 @@ class StorageError(Fact):
 # --- GPU, driver, kernel -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CudaError(Fact):
     """A CUDA or HIP error text. ``what`` is our word for it: ``illegal-access``, ``device-assert``, ``ecc``,
     ``nvlink``, ``gpu-lost``, ``launch-failure``, ``unknown``, ``launch-timeout``, ``not-initialized`` (802),
@@ -356,7 +356,7 @@ class CudaError(Fact):
     device: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeviceAssertion(Fact):
     """A kernel's own assertion line, printed by the rank that failed: ``file``, ``line``, ``assertion``."""
 
@@ -366,7 +366,7 @@ class DeviceAssertion(Fact):
     assertion: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Xid(Fact):
     """NVIDIA's Xid (``code``) or NVSwitch SXid (``switch``). ``pci`` is the bus id, ``severity`` Fatal or Non-fatal."""
 
@@ -381,7 +381,7 @@ class Xid(Fact):
     host: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KernelMessage(Fact):
     """A line of the kernel or of a node daemon. ``what``: ``hung-task``, ``pcie-error``, ``link-down``, ``link-up``,
     ``amdgpu-reset``, ``amdgpu-ras``, ``gpu-lost``, ``driver-load``, ``fs-error``, ``nfs-stalled``, ``iommu-fault``,
@@ -400,7 +400,7 @@ class KernelMessage(Fact):
 # --- NCCL --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NcclWarn(Fact):
     """A ``NCCL WARN`` line (or the same text after ``Last error:``). ``what`` is our word where a cause needs one:
     ``duplicate-gpu``, ``version-mismatch``, ``no-interface``, ``ib-completion``, ``ib-async-event``, ``ib-call``,
@@ -423,7 +423,7 @@ class NcclWarn(Fact):
     interface: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NcclError(Fact):
     """An error returned by NCCL through torch. ``result`` is ncclSystemError, ncclRemoteError, ...; ``version`` as
     printed.
@@ -441,7 +441,7 @@ class NcclError(Fact):
     aborted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CommInit(Fact):
     """A NCCL communicator's life. ``stage``: ``start``, ``complete``, ``abort``, ``destroy``. ``comm_rank`` is the
     rank inside the communicator, ``comm_id`` is equal on all members."""
@@ -458,7 +458,7 @@ class CommInit(Fact):
     comm_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Transport(Fact):
     """How NCCL connects two communicator ranks (``via`` P2P/IPC, SHM/direct/direct, NET/IB/0/GDRDMA, ...)."""
 
@@ -468,7 +468,7 @@ class Transport(Fact):
     via: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Interface(Fact):
     """A network interface that NCCL or gloo uses. ``use``: ``bootstrap``, ``socket``, ``ib``, ``network``, ``gloo``."""
 
@@ -478,7 +478,7 @@ class Interface(Fact):
     address: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PeerLost(Fact):
     """A connection to a peer broke: it names a victim's view. ``peer`` an address, ``local_rank`` where NCCL names it,
     ``peer_rank`` a global rank where the text gives one; ``by``: ``gloo``, ``nccl``, ``nccl-proxy``, ``torch``."""
@@ -494,7 +494,7 @@ class PeerLost(Fact):
 # --- rendezvous, store, launcher, scheduler ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StoreError(Fact):
     """``what``: ``connect-timeout``, ``connect-refused``, ``connect-retry``, ``dns``, ``address-in-use``,
     ``bind-failed``, ``wait-timeout``, ``lost``, ``should-dump`` (the store was gone when the monitor asked),
@@ -514,7 +514,7 @@ class StoreError(Fact):
     from_rank: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rendezvous(Fact):
     """``what``: ``waiting``, ``timeout``, ``closed``, ``connection-lost``, ``connect-failed``, ``joined``,
     ``complete``, ``missing-env``, ``rank-absent``, ``heartbeat-failed``, ``config-ignored``."""
@@ -531,7 +531,7 @@ class Rendezvous(Fact):
     timeout: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Setup(Fact):
     """The job could not be set up as asked. ``what``: ``no-nccl``, ``no-gpu``, ``bad-world-size``, ``missing-rank``,
     ``already-initialized``, ``not-initialized``, ``wrong-device``, ``misconfigured``, ``limit``, ``version``,
@@ -544,7 +544,7 @@ class Setup(Fact):
     text: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scheduler(Fact):
     """A scheduler or orchestrator speaks. ``what``: ``time-limit``, ``preempted``, ``node-failure``, ``requeued``,
     ``cancelled``, ``task-failure``, ``oom``, ``evicted``, ``revoked``, ``step-aborted`` (teardown). ``tasks`` is a
@@ -560,7 +560,7 @@ class Scheduler(Fact):
     tasks: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AttemptStart(Fact):
     """A launcher starts or restarts its workers. ``attempt`` counts from 0; ``launch``: a new launcher run begins."""
 
@@ -570,7 +570,7 @@ class AttemptStart(Fact):
     remaining: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProcessMap(Fact):
     """Who is who: any of pid, host, global rank, local rank, world size that the text ties together."""
 
@@ -587,7 +587,7 @@ class ProcessMap(Fact):
 # --- what else is known ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EnvFact(Fact):
     """``name``: ``torch``, ``torch-build`` (told by source lines), ``nccl``, ``rccl``, ``rocm``, ``driver``,
     ``cuda``, ``cuda-driver``, ``kernel``, ``kernel-minimum``, ``gpu``, ``gpu-count``, ``os``, ``cpu``, ``memory``,
@@ -601,7 +601,7 @@ class EnvFact(Fact):
     warned: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Setting(Fact):
     """An environment variable or option and its value."""
 
@@ -610,7 +610,7 @@ class Setting(Fact):
     value: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Progress(Fact):
     """Training goes on. ``step`` and ``total`` where printed."""
 
@@ -619,7 +619,7 @@ class Progress(Fact):
     total: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RunEnd(Fact):
     """A run ended well. ``what``: ``finished``, ``saved``, ``destroyed``, ``exit-0``."""
 
@@ -627,7 +627,7 @@ class RunEnd(Fact):
     what: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class HostWork(Fact):
     """Work on the CPU or on files that other ranks may have to wait for. ``what``: ``preprocess``, ``checkpoint-save``,
     ``checkpoint-load``, ``download``, ``evaluate``, ``compile``, ``dataset``, ``storage-stall``. ``done``/``total``
@@ -639,7 +639,7 @@ class HostWork(Fact):
     total: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class InitStage(Fact):
     """Set-up goes on: ``what``: ``parallel-init``, ``group-init``, ``barrier``, ``registered``, ``store-barrier``,
     ``p2p-init``."""
@@ -650,7 +650,7 @@ class InitStage(Fact):
     backend: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stack(Fact):
     """A frame of a live process's stack (py-spy, faulthandler, flight recorder): ``thread``, ``where``."""
 
@@ -659,7 +659,7 @@ class Stack(Fact):
     where: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Note(Fact):
     """Known and harmless: it is recognised so that it is never blamed. ``what`` says what it means in a few words."""
 
@@ -682,7 +682,7 @@ KINDS: dict[str, type[Fact]] = _all_kinds()
 # --- an event ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stamp:
     """A time as printed. ``seconds`` counts from 1970 in UTC where the zone is printed (``utc_offset_s``, already
     applied), else with the printed fields taken as UTC; ``None`` where the text has no date. ``has_year`` False: the
@@ -696,7 +696,7 @@ class Stamp:
     utc_offset_s: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Locator:
     """The place of a text: byte span in a source (``start`` inclusive, ``end`` exclusive), with the lines around it.
 
@@ -711,8 +711,13 @@ class Locator:
     after: tuple[str, ...] = ()
     entry: str | None = None
 
+    @property
+    def place(self) -> tuple[str, int]:
+        """Where the text begins: equal for two readings of the same text, ordered within a source."""
+        return self.source, self.start
 
-@dataclass(frozen=True, slots=True)
+
+@record
 class Event:
     """A fact with who said it, when and where. ``role`` and ``pattern`` come from the pattern that read it.
 

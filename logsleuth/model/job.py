@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timezone
 from typing import Any, TypeVar
 
 from logsleuth.model.events import KINDS, Event, Fact, ProcessExit, Progress
 from logsleuth.model.scan import Digest, SourceScan
-from logsleuth.model.timeline import GroupState, ProcessGroup, ProcessTimeline
+from logsleuth.model.timeline import ProcessGroup, ProcessTimeline
+from logsleuth.record import record
 
 F = TypeVar("F", bound=Fact)
 T = TypeVar("T")
@@ -21,10 +22,10 @@ _LATER_STAGES = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Environment:
     """Versions and settings found in the text. ``values`` maps an EnvFact's name to its distinct values, in order seen;
-    ``settings`` a variable's name to its distinct values; ``sources`` the event that first told each of both."""
+    ``settings`` a variable's name to its distinct values; ``told_by`` the event that first told each of both."""
 
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     settings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -35,7 +36,7 @@ class Environment:
         return values[0] if values else None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Coverage:
     """What was seen and what was not. ``ranks_without_log``: below the world size, and never heard of."""
 
@@ -47,7 +48,7 @@ class Coverage:
     complete: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Attempt:
     """One try of the launcher's: ``index`` from 0, ``launch`` from 0 (separate runs appended to one file)."""
 
@@ -58,7 +59,7 @@ class Attempt:
     focus: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class JobView:
     """One attempt of the job in full (the focus), and what is known of the others.
 
@@ -111,9 +112,6 @@ class JobView:
 
     def by_rank(self, rank: int) -> ProcessTimeline | None:
         return self.once(_processes_of_ranks).get(rank)
-
-    def state_of(self, group: ProcessGroup, rank: int) -> GroupState | None:
-        return next((s for s in group.states if s.rank == rank), None)
 
     def digest(self, source: str) -> Digest:
         return next((scan.digest for scan in self.scans if scan.source.id == source), Digest())

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
+
+from logsleuth.record import record
 
 #: How a field was learnt, the surest first. A surer clue overrides a weaker one when two are merged.
 CLUES = ("option", "prefix", "path", "pid-map", "text", "order")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Origin:
     """Who printed a line. Every field may be unknown (``None``); nothing is guessed silently.
 
@@ -54,10 +55,6 @@ class Origin:
                 if name in theirs:
                     mine[name] = theirs[name]
         return replace(self, **values, learnt=tuple(sorted(mine.items()))) if values else self  # type: ignore[arg-type]
-
-    def as_mapping(self) -> Mapping[str, object]:
-        """The known fields alone."""
-        return {name: value for name in _VALUE_FIELDS if (value := getattr(self, name)) is not None}
 
 
 _VALUE_FIELDS = tuple(f.name for f in fields(Origin) if f.name != "learnt")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from logsleuth.model.events import Event, Stamp
 from logsleuth.model.origin import Origin
 from logsleuth.model.source import Source
+from logsleuth.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UnknownLine:
     """A kind of error-like line that no pattern read: masked text, one sample with its place, how often."""
 
@@ -19,7 +20,7 @@ class UnknownLine:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LastLines:
     """The end of what one origin printed, masked for numbers, paths and hex, oldest first."""
 
@@ -27,13 +28,13 @@ class LastLines:
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Digest:
     """What is known of a source beyond its events: silence, an early end, "the run went on".
 
     ``bytes_read``; ``first`` and ``last`` stamps; ``tails`` per origin; ``unknown`` at most 50 kinds of lines;
     ``flags``: ``truncated`` (ended mid-line), ``shrunk``, ``vanished``, ``sampled``, ``ranks-hidden``, ``binary``,
-    ``empty``, ``unreadable``.
+    ``empty``, ``unreadable``, ``interrupted`` (the user did not wait for the rest).
     """
 
     bytes_read: int = 0
@@ -45,7 +46,7 @@ class Digest:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SourceScan:
     """All that later stages get from a source. ``events`` are in the order of the source."""
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import BinaryIO
 
 from logsleuth.model.origin import UNKNOWN, Origin
+from logsleuth.record import record
 
 #: Opens a stream of bytes, afresh at each call. Picklable, so that a source can be scanned in another process.
 Opener = Callable[[], BinaryIO]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Source:
     """``name`` is what the user typed (``logs.zip!job/3_train.txt``) and what evidence cites; ``id`` is unique.
 
@@ -26,7 +26,7 @@ class Source:
     size: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Skipped:
     """Something that was given but not read, and why: one clear sentence."""
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from logsleuth.model.events import CollectiveTimeout, Event
+from logsleuth.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GroupState:
     """Where one process stands in one process group; numbers are sequence numbers, ``None`` where not printed.
 
@@ -37,13 +38,17 @@ class GroupState:
         """Whether this process itself reported a timeout in this group."""
         return self.timeout is not None or (self.status is not None and self.stuck_seq is not None)
 
+    def behind(self, seq: int) -> bool:
+        """Whether its own counters end below the work ``seq``: it never came there, and waits in none itself."""
+        return self.last_enqueued is not None and self.last_enqueued < seq and not self.timed_out
+
     @property
     def evidence(self) -> Event | None:
         """The event that shows this state best."""
         return self.timeout or self.status
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProcessGroup:
     """A process group as the logs show it. ``key`` joins it over ranks: the GUID, else ``unnamed``.
 
@@ -78,7 +83,7 @@ class ProcessGroup:
         return tuple(state for state in self.states if state.timed_out)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProcessEnd:
     """How a process ended: ``exit_code``, ``signal``; ``clean`` where a good end was seen. ``event`` says so."""
 
@@ -88,7 +93,7 @@ class ProcessEnd:
     event: Event | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProcessTimeline:
     """Identity is the process (``key``); rank is an attribute: an RLHF job holds two worlds, an agent has no rank.
 

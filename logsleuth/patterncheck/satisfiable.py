@@ -8,20 +8,8 @@ from typing import Any
 
 from logsleuth.catalog.spec import Catalog, DecidedBy, PatternSpec
 from logsleuth.model.events import KINDS
-from logsleuth.patterncheck.place import place
 from logsleuth.patterncheck.samples import facts_of_samples
 from logsleuth.scan.extract import compiled
-
-
-def unsatisfiable(catalog: Catalog) -> list[str]:
-    """``path:line: sentence`` for each rule that no pattern can meet."""
-    return [
-        f"{place(cause.path, key, number)}: {key} {number}: no pattern yields {in_short(rule)}"
-        for cause in catalog.causes.values()
-        for key, rules in (("decided_by", cause.decided_by), ("suggests", cause.suggests))
-        for number, rule in enumerate(rules, 1)
-        if next(meeting(rule, catalog), None) is None
-    ]
 
 
 def meeting(rule: DecidedBy, catalog: Catalog) -> Iterator[str]:

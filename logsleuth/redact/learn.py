@@ -85,13 +85,6 @@ def learn(sources: Iterable[Source]) -> Names:
     return learner.names
 
 
-def learn_text(text: str) -> Names:
-    """The same for one text."""
-    learner = _Learner()
-    learner.text(text)
-    return learner.names
-
-
 class _Learner:
     def __init__(self) -> None:
         self.names = Names()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -24,10 +25,40 @@ LONGEST_TEXT = 1000
 Lines = Mapping[tuple[str, int, int], tuple[int, int, Sequence[str], Sequence[str]]]
 
 
-def cited(diagnosis: model.Diagnosis, job: JobView) -> list[Locator]:
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """What places are called: the names of sources by their id, and the lines that were looked up."""
+
+    names: Mapping[str, str]
+    lines: Lines
+
+    def name(self, locator: Locator) -> str:
+        return self.names.get(locator.source, locator.source)
+
+    def at(self, locator: Locator) -> tuple[int | None, int | None, Sequence[str], Sequence[str]]:
+        """Line, end line, lines before and after; nothing where the place was not found."""
+        return self.lines.get((*locator.place, locator.end), (None, None, (), ()))
+
+
+def story_of(job: JobView) -> list[Event]:
+    """The events that matter, in the order of the logs; of more than MOST_TIMELINE, causes and symptoms are kept."""
+    strong = [e for e in job.events if e.role in ("cause", "symptom")]
+    rest = [
+        e for e in job.events if e.kind in ("run-end", "attempt-start", "host-work", "barrier-device", "signal-sent")
+    ]
+    chosen = {id(e) for e in [*strong, *rest][:MOST_TIMELINE]}
+    kept = [e for e in job.events if id(e) in chosen]
+    return sorted(kept, key=lambda e: (_order(e), e.locator.place))
+
+
+def _order(event: Event) -> float:
+    return 0.0 if event.time is None or event.time.seconds is None else event.time.seconds
+
+
+def cited(diagnosis: model.Diagnosis, job: JobView, story: Iterable[Event]) -> list[Locator]:
     """Every place whose line number the report will need; an entry of a structured file has none."""
     places = [e.event.locator for _, finding in diagnosis.all() for e in finding.evidence]
-    places += [event.locator for event in _that_matter(job)]
+    places += [event.locator for event in story]
     places += [
         Locator(scan.source.id, u.start, u.start + 1, u.sample) for scan in job.scans for u in scan.digest.unknown
     ]
@@ -35,18 +66,24 @@ def cited(diagnosis: model.Diagnosis, job: JobView) -> list[Locator]:
 
 
 def build(
-    diagnosis: model.Diagnosis, job: JobView, catalog: Catalog, lines: Lines, skipped: Iterable[Skipped] = ()
+    diagnosis: model.Diagnosis,
+    job: JobView,
+    story: Iterable[Event],
+    catalog: Catalog,
+    lines: Lines,
+    skipped: Iterable[Skipped] = (),
 ) -> schema.Report:
-    """The report. ``lines`` resolves what ``cited`` asked for; a place that is missing in it is cited without a
-    line."""
-    shown = [_diagnosis(role, finding, job, catalog, lines) for role, finding in diagnosis.all()]
-    matter = _that_matter(job)
+    """The report, with ``story`` as its timeline. ``lines`` resolves what ``cited`` asked for; a place that is missing
+    in it is cited without a line."""
+    names = {scan.source.id: scan.source.name for scan in job.scans}
+    places = _Places(names, lines)
+    shown = [_diagnosis(role, finding, job, catalog, places) for role, finding in diagnosis.all()]
     return schema.Report(
         tool=schema.Tool(version=__version__),
         verdict=diagnosis.verdict,  # type: ignore[arg-type]
         diagnoses=shown,
-        job=build_job(job),
-        timeline=schema.Timeline(total=len(job.events), shown=[_timeline(event, job, lines) for event in matter]),
+        job=build_job(job, names),
+        timeline=schema.Timeline(total=len(job.events), shown=[_timeline(event, job, places) for event in story]),
         coverage=_coverage(job),
         unknown=_unknown(job, lines),
         passed=[
@@ -56,7 +93,7 @@ def build(
     )
 
 
-def _diagnosis(role: str, finding: model.Finding, job: JobView, catalog: Catalog, lines: Lines) -> schema.Diagnosis:
+def _diagnosis(role: str, finding: model.Finding, job: JobView, catalog: Catalog, places: _Places) -> schema.Diagnosis:
     spec = catalog.causes.get(finding.cause)
     ranks = sorted({c.rank for c in finding.culprits if c.rank is not None})
     hosts = sorted({c.host for c in finding.culprits if c.host is not None})
@@ -83,7 +120,7 @@ def _diagnosis(role: str, finding: model.Finding, job: JobView, catalog: Catalog
         suspects=[_culprit(c) for c in finding.suspects],
         attempt=focus,
         fingerprint=_fingerprint(finding),
-        evidence=[_evidence(e, job, lines) for e in finding.evidence],
+        evidence=[_evidence(e, job, places) for e in finding.evidence],
         fixes=list(fixes(spec, job, facts))
         if spec and role in ("root-cause", "contributing")
         else _collects(spec, job, facts),
@@ -107,11 +144,11 @@ def _culprit(culprit: model.Culprit) -> schema.Culprit:
     )
 
 
-def _evidence(item: model.Evidence, job: JobView, lines: Lines) -> schema.Evidence:
+def _evidence(item: model.Evidence, job: JobView, places: _Places) -> schema.Evidence:
     event = item.event
-    line, end_line, before, after = _place(event.locator, lines)
+    line, end_line, before, after = places.at(event.locator)
     return schema.Evidence(
-        source=_name(job, event.locator.source),
+        source=places.name(event.locator),
         line=line,
         end_line=end_line,
         locator=event.locator.entry,
@@ -124,14 +161,6 @@ def _evidence(item: model.Evidence, job: JobView, lines: Lines) -> schema.Eviden
         why=item.why,
         primary=item.primary,
     )
-
-
-def _place(locator: Locator, lines: Lines) -> tuple[int | None, int | None, Sequence[str], Sequence[str]]:
-    return lines.get((locator.source, locator.start, locator.end), (None, None, (), ()))
-
-
-def _name(job: JobView, source: str) -> str:
-    return next((scan.source.name for scan in job.scans if scan.source.id == source), source)
 
 
 def _utc(stamp: Stamp | None) -> str | None:
@@ -149,26 +178,11 @@ def _fingerprint(finding: model.Finding) -> str:
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-def _that_matter(job: JobView) -> list[Event]:
-    """Causes and symptoms first, then the rest of the story, in the order of the logs."""
-    strong = [e for e in job.events if e.role in ("cause", "symptom")]
-    rest = [
-        e for e in job.events if e.kind in ("run-end", "attempt-start", "host-work", "barrier-device", "signal-sent")
-    ]
-    chosen = {id(e) for e in [*strong, *rest][:MOST_TIMELINE]}
-    kept = [e for e in job.events if id(e) in chosen]
-    return sorted(kept, key=lambda e: (_order(e), e.locator.source, e.locator.start))
-
-
-def _order(event: Event) -> float:
-    return 0.0 if event.time is None or event.time.seconds is None else event.time.seconds
-
-
-def _timeline(event: Event, job: JobView, lines: Lines) -> schema.TimelineEvent:
-    line, _, _, _ = _place(event.locator, lines)
+def _timeline(event: Event, job: JobView, places: _Places) -> schema.TimelineEvent:
+    line, _, _, _ = places.at(event.locator)
     process = job.process(event)
     return schema.TimelineEvent(
-        source=_name(job, event.locator.source),
+        source=places.name(event.locator),
         line=line,
         rank=process.rank if process else None,
         host=process.host if process else event.origin.host,
@@ -230,6 +244,10 @@ def _notes(diagnosis: model.Diagnosis, job: JobView, skipped: Iterable[Skipped])
             notes.append(f"{scan.source.name}: became shorter while it was read")
         if "binary" in scan.digest.flags and not scan.events:
             notes.append(f"{scan.source.name}: looks like binary data; nothing was recognised in it")
+    unfinished = [scan.source.name for scan in job.scans if "interrupted" in scan.digest.flags]
+    if unfinished:
+        shown = ", ".join(unfinished[:8]) + (", ..." if len(unfinished) > 8 else "")
+        notes.append(f"interrupted: {len(unfinished)} of {len(job.scans)} sources were not read to their end: {shown}")
     missing = job.coverage.ranks_without_log
     if missing:
         shown = ", ".join(map(str, missing[:16])) + (", ..." if len(missing) > 16 else "")

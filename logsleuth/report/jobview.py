@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from logsleuth.model.job import JobView
 from logsleuth.model.timeline import GroupState, ProcessGroup, ProcessTimeline
 from logsleuth.report import schema
 from logsleuth.report.schema import MatchState
 
+#: A process's state in each of its groups.
+Standings = Sequence[tuple[ProcessGroup, GroupState]]
 
-def build_job(job: JobView) -> schema.Job:
-    """Everything that was put together of the job."""
+
+def build_job(job: JobView, names: Mapping[str, str]) -> schema.Job:
+    """Everything that was put together of the job. ``names`` are those of the sources by their id."""
+    standings: dict[str, list[tuple[ProcessGroup, GroupState]]] = {}
+    for group in job.groups:
+        for state in group.states:
+            standings.setdefault(state.process, []).append((group, state))
     launches = len({a.launch for a in job.attempts}) or 1
     return schema.Job(
         launches=launches,
         attempts=[schema.Attempt(launch=a.launch, index=a.index, failed=a.failed, focus=a.focus) for a in job.attempts],
         worlds=[schema.World(size=job.world_size, known_by=job.coverage.world_size_known_by)],
-        processes=[_process(p, job) for p in job.processes if p.rank is not None or p.events],
+        processes=[
+            _process(p, standings.get(p.key, ()), names) for p in job.processes if p.rank is not None or p.events
+        ],
         process_groups=[
             schema.ProcessGroup(
                 name=g.label,
@@ -31,8 +42,7 @@ def build_job(job: JobView) -> schema.Job:
     )
 
 
-def _process(process: ProcessTimeline, job: JobView) -> schema.Process:
-    standings = [(g, s) for g in job.groups for s in g.states if s.process == process.key]
+def _process(process: ProcessTimeline, standings: Standings, names: Mapping[str, str]) -> schema.Process:
     end = process.end
     return schema.Process(
         rank=process.rank,
@@ -59,11 +69,11 @@ def _process(process: ProcessTimeline, job: JobView) -> schema.Process:
             )
             for g, s in standings
         ],
-        sources=[next((x.source.name for x in job.scans if x.source.id == name), name) for name in process.sources],
+        sources=[names.get(source, source) for source in process.sources],
     )
 
 
-def _state(process: ProcessTimeline, standings: list[tuple[ProcessGroup, GroupState]]) -> str:
+def _state(process: ProcessTimeline, standings: Standings) -> str:
     stuck = [s for _, s in standings if s.timed_out]
     if stuck:
         return f"waited in {stuck[0].stuck_op or 'a collective'}"
@@ -95,20 +105,14 @@ def _end(process: ProcessTimeline) -> str | None:
 
 def _collectives(group: ProcessGroup) -> list[schema.Collective]:
     found = []
-    for seq in sorted({s.stuck_seq for s in group.stuck()}, key=lambda n: (n is None, n or 0)):
-        states = [s for s in group.stuck() if s.stuck_seq == seq]
+    stuck: dict[int | None, list[GroupState]] = {}
+    for state in group.stuck():
+        stuck.setdefault(state.stuck_seq, []).append(state)
+    for seq, states in sorted(stuck.items(), key=lambda item: (item[0] is None, item[0] or 0)):
         ops = sorted({s.stuck_op for s in states if s.stuck_op})
         numel = sorted({s.numel_in for s in states if s.numel_in is not None})
         waiting = sorted({s.rank for s in states if s.rank is not None})
-        behind = sorted(
-            s.rank
-            for s in group.states
-            if s.rank is not None
-            and not s.timed_out
-            and seq is not None
-            and (s.last_enqueued or 0) < seq
-            and s.last_enqueued is not None
-        )
+        behind = sorted(s.rank for s in group.states if s.rank is not None and seq is not None and s.behind(seq))
         first = states[0]
         found.append(
             schema.Collective(

@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from logsleuth.report.schema import Diagnosis, Fix, Report
-from logsleuth.report.words import OWNERS, RETRIES, culprits_line, headline, place, proofs, shortened
+from logsleuth.report.schema import Diagnosis, Fix, Process, Report
+from logsleuth.report.words import (
+    OWNERS,
+    RANK_COLUMNS,
+    RANK_NUMBERS,
+    RETRIES,
+    culprits_line,
+    headline,
+    leading_fix,
+    place,
+    proofs,
+    rank_cells,
+    ranked,
+    shortened,
+)
 
 _VERDICTS = {"failure": "Failure", "no-failure": "No failure", "inconclusive": "Inconclusive"}
 MOST_RANKS = 64
@@ -33,9 +46,9 @@ def _lines(report: Report) -> Iterator[str]:
     others = [d for d in report.diagnoses if d.role != "root-cause"]
     if others:
         yield from _folded("Other possibilities and what else was seen", _others(others))
-    ranks = [p for p in report.job.processes if p.rank is not None]
+    ranks = ranked(report)
     if len(ranks) > 1:
-        yield from _folded("Ranks", _ranks(report))
+        yield from _folded("Ranks", _ranks(ranks))
     if report.notes:
         yield from _folded("Notes", [f"- {_plain(note)}" for note in report.notes])
 
@@ -45,7 +58,7 @@ def _answer(root: Diagnosis) -> Iterator[str]:
     yield f"- **Who:** {_plain(culprits_line(root))}"
     yield f"- **Owner:** {OWNERS[root.owner]}; {RETRIES[root.retry]}"
     yield ""
-    first = next((f for f in root.fixes if f.kind == "fix"), root.fixes[0] if root.fixes else None)
+    first = leading_fix(root)
     if first is not None:
         yield from ("### Fix", "", *_fix(first))
     if root.evidence:
@@ -82,22 +95,11 @@ def _others(others: Iterable[Diagnosis]) -> Iterator[str]:
         yield f"- **{_plain(other.title)}** (`{other.cause}`, {other.role}): {_plain(other.reason or other.summary)}"
 
 
-def _ranks(report: Report) -> Iterator[str]:
-    yield "| rank | host | state | group | enqueued | completed | end |"
-    yield "|---:|---|---|---|---:|---:|---|"
-    ranks = [p for p in report.job.processes if p.rank is not None]
+def _ranks(ranks: Sequence[Process]) -> Iterator[str]:
+    yield f"| {' | '.join(RANK_COLUMNS)} |"
+    yield f"|{'|'.join('---:' if name in RANK_NUMBERS else '---' for name in RANK_COLUMNS)}|"
     for process in ranks[:MOST_RANKS]:
-        standing = process.groups[0] if process.groups else None
-        cells = (
-            process.rank,
-            process.host,
-            process.state,
-            standing.group if standing else None,
-            standing.last_enqueued if standing else None,
-            standing.last_completed if standing else None,
-            process.end,
-        )
-        yield "| " + " | ".join("" if cell is None else _plain(str(cell)) for cell in cells) + " |"
+        yield f"| {' | '.join(map(_plain, rank_cells(process)))} |"
     if len(ranks) > MOST_RANKS:
         yield f"\nand {len(ranks) - MOST_RANKS} more ranks"
 

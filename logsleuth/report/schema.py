@@ -1,14 +1,16 @@
 """The report contract: the only types that renderers read, and what ``--format json`` prints.
 
 Frozen copies, not a dump of internal types. Unknown is null; every list may be empty. The JSON Schema in
-``schemas/`` is made from these models.
+``schemas/`` is made from these types, which are dataclasses so that a run need not load pydantic to build them.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from logsleuth.record import named_record
 
 SCHEMA_VERSION = "1.0"
 
@@ -17,12 +19,25 @@ Confidence = Literal["high", "medium", "low"]
 MatchState = Literal["all-joined", "missing-ranks", "op-mismatch", "size-mismatch", "undecided"]
 
 
-class Item(BaseModel):
-    """Base of all report items: closed and immutable."""
+class Item:
+    """Base of all report items."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    __slots__ = ()
+
+    def as_data(self) -> dict[str, Any]:
+        """What JSON prints of it: dicts, lists and plain values."""
+        return {name: _data(getattr(self, name)) for name in self.__dataclass_fields__}  # type: ignore[attr-defined]
 
 
+def _data(value: Any) -> Any:
+    if isinstance(value, Item):
+        return value.as_data()
+    if isinstance(value, list):
+        return [_data(item) for item in value]
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+@named_record
 class Tool(Item):
     """The program that wrote the report."""
 
@@ -30,6 +45,7 @@ class Tool(Item):
     version: str
 
 
+@named_record
 class Device(Item):
     """A device; ``index`` is the index within the visible devices, ``pci`` the bus id as printed."""
 
@@ -38,6 +54,7 @@ class Device(Item):
     index: int | None = None
 
 
+@named_record
 class Culprit(Item):
     """A process that is blamed or suspected; ``known_by`` says how it was identified."""
 
@@ -50,6 +67,7 @@ class Culprit(Item):
     known_by: str | None = None
 
 
+@named_record
 class Evidence(Item):
     """A cited place. ``line`` and ``end_line`` count from 1; ``locator`` is set instead where the source has no lines.
 
@@ -64,12 +82,13 @@ class Evidence(Item):
     time: str | None = None
     time_utc: str | None = None
     text: str
-    before: list[str] = Field(default_factory=list)
-    after: list[str] = Field(default_factory=list)
+    before: list[str] = field(default_factory=list)
+    after: list[str] = field(default_factory=list)
     why: str
     primary: bool = False
 
 
+@named_record
 class Step(Item):
     """One step of a fix, with the exact command where there is one."""
 
@@ -77,19 +96,21 @@ class Step(Item):
     command: str | None = None
 
 
+@named_record
 class Fix(Item):
     """``fix`` removes the cause, ``workaround`` avoids it, ``collect`` is what to gather next time."""
 
     kind: Literal["fix", "workaround", "collect"]
     title: str
     steps: list[Step]
-    env: dict[str, str] = Field(default_factory=dict)
+    env: dict[str, str] = field(default_factory=dict)
     applies_to: str | None = None
     risk: str | None = None
     verify: str | None = None
-    references: list[str] = Field(default_factory=list)
+    references: list[str] = field(default_factory=list)
 
 
+@named_record
 class Diagnosis(Item):
     """One conclusion. ``ranks`` and ``hosts`` are the culprits'; empty where the evidence names none."""
 
@@ -102,16 +123,17 @@ class Diagnosis(Item):
     title: str
     summary: str
     reason: str | None = None
-    ranks: list[int] = Field(default_factory=list)
-    hosts: list[str] = Field(default_factory=list)
-    culprits: list[Culprit] = Field(default_factory=list)
-    suspects: list[Culprit] = Field(default_factory=list)
+    ranks: list[int] = field(default_factory=list)
+    hosts: list[str] = field(default_factory=list)
+    culprits: list[Culprit] = field(default_factory=list)
+    suspects: list[Culprit] = field(default_factory=list)
     attempt: int | None = None
     fingerprint: str
-    evidence: list[Evidence] = Field(default_factory=list)
-    fixes: list[Fix] = Field(default_factory=list)
+    evidence: list[Evidence] = field(default_factory=list)
+    fixes: list[Fix] = field(default_factory=list)
 
 
+@named_record
 class Attempt(Item):
     """One try of the launcher: ``launch`` and ``index`` count from 0; ``focus``: the one that is diagnosed."""
 
@@ -121,6 +143,7 @@ class Attempt(Item):
     focus: bool
 
 
+@named_record
 class World(Item):
     """A world of ranks and how its size is known."""
 
@@ -128,6 +151,7 @@ class World(Item):
     known_by: str | None = None
 
 
+@named_record
 class GroupStanding(Item):
     """Where a process stands in one process group; numbers are that group's sequence numbers."""
 
@@ -140,6 +164,7 @@ class GroupStanding(Item):
     last_completed: int | None = None
 
 
+@named_record
 class Process(Item):
     """One process. ``state``: a word for the table of ranks; ``end``: how it ended, in words."""
 
@@ -155,10 +180,11 @@ class Process(Item):
     exit_code: int | None = None
     signal: str | None = None
     last: str | None = None
-    groups: list[GroupStanding] = Field(default_factory=list)
-    sources: list[str] = Field(default_factory=list)
+    groups: list[GroupStanding] = field(default_factory=list)
+    sources: list[str] = field(default_factory=list)
 
 
+@named_record
 class ProcessGroup(Item):
     """A process group as the logs show it; ``ranks`` are those seen in it."""
 
@@ -166,24 +192,26 @@ class ProcessGroup(Item):
     guid: str | None = None
     desc: str | None = None
     size: int | None = None
-    ranks: list[int] = Field(default_factory=list)
+    ranks: list[int] = field(default_factory=list)
 
 
+@named_record
 class Collective(Item):
     """A work that timed out. ``state``: ``all-joined``, ``missing-ranks``, ``op-mismatch``, ``size-mismatch``,
     ``undecided``."""
 
     group: str
     seq: int | None = None
-    ops: list[str] = Field(default_factory=list)
-    numel: list[int] = Field(default_factory=list)
+    ops: list[str] = field(default_factory=list)
+    numel: list[int] = field(default_factory=list)
     timeout_ms: int | None = None
     ran_ms: int | None = None
-    ranks_waiting: list[int] = Field(default_factory=list)
-    ranks_absent: list[int] = Field(default_factory=list)
+    ranks_waiting: list[int] = field(default_factory=list)
+    ranks_absent: list[int] = field(default_factory=list)
     state: MatchState
 
 
+@named_record
 class Environment(Item):
     """Versions and settings found in the text, as printed; ``values`` holds everything, the named fields the common
     ones."""
@@ -193,23 +221,25 @@ class Environment(Item):
     driver: str | None = None
     cuda: str | None = None
     kernel: str | None = None
-    gpus: list[str] = Field(default_factory=list)
-    values: dict[str, list[str]] = Field(default_factory=dict)
-    settings: dict[str, str] = Field(default_factory=dict)
+    gpus: list[str] = field(default_factory=list)
+    values: dict[str, list[str]] = field(default_factory=dict)
+    settings: dict[str, str] = field(default_factory=dict)
 
 
+@named_record
 class Job(Item):
     """The job as the logs show it."""
 
     launches: int
-    attempts: list[Attempt] = Field(default_factory=list)
-    worlds: list[World] = Field(default_factory=list)
-    processes: list[Process] = Field(default_factory=list)
-    process_groups: list[ProcessGroup] = Field(default_factory=list)
-    collectives: list[Collective] = Field(default_factory=list)
+    attempts: list[Attempt] = field(default_factory=list)
+    worlds: list[World] = field(default_factory=list)
+    processes: list[Process] = field(default_factory=list)
+    process_groups: list[ProcessGroup] = field(default_factory=list)
+    collectives: list[Collective] = field(default_factory=list)
     environment: Environment
 
 
+@named_record
 class TimelineEvent(Item):
     """One event that matters."""
 
@@ -224,13 +254,15 @@ class TimelineEvent(Item):
     count: int = 1
 
 
+@named_record
 class Timeline(Item):
     """``shown`` of ``total`` events: those that matter, in order, at most 500."""
 
     total: int
-    shown: list[TimelineEvent] = Field(default_factory=list)
+    shown: list[TimelineEvent] = field(default_factory=list)
 
 
+@named_record
 class SourceCoverage(Item):
     """One source: what was learnt from its path (``origin``), what was read, and flags such as ``truncated``."""
 
@@ -242,20 +274,22 @@ class SourceCoverage(Item):
     rank_known_by: str | None = None
     first: str | None = None
     last: str | None = None
-    flags: list[str] = Field(default_factory=list)
+    flags: list[str] = field(default_factory=list)
     unknown_kinds: int = 0
 
 
+@named_record
 class Coverage(Item):
     """Which ranks were seen, which were silent, which have no log."""
 
     world_size: int | None = None
-    ranks_seen: list[int] = Field(default_factory=list)
-    ranks_silent: list[int] = Field(default_factory=list)
-    ranks_without_log: list[int] = Field(default_factory=list)
-    sources: list[SourceCoverage] = Field(default_factory=list)
+    ranks_seen: list[int] = field(default_factory=list)
+    ranks_silent: list[int] = field(default_factory=list)
+    ranks_without_log: list[int] = field(default_factory=list)
+    sources: list[SourceCoverage] = field(default_factory=list)
 
 
+@named_record
 class UnknownKind(Item):
     """A kind of error-like line that no pattern reads: masked, with one sample and its place."""
 
@@ -266,6 +300,7 @@ class UnknownKind(Item):
     count: int
 
 
+@named_record
 class Passed(Item):
     """Why a judgement did not fire, and what would have decided."""
 
@@ -274,19 +309,20 @@ class Passed(Item):
     would_decide: str | None = None
 
 
+@named_record
 class Report(Item):
     """The whole answer. ``diagnoses`` are ordered: the most important first."""
 
     schema_version: str = SCHEMA_VERSION
     tool: Tool
     verdict: Literal["failure", "no-failure", "inconclusive"]
-    diagnoses: list[Diagnosis] = Field(default_factory=list)
+    diagnoses: list[Diagnosis] = field(default_factory=list)
     job: Job
     timeline: Timeline
     coverage: Coverage
-    unknown: list[UnknownKind] = Field(default_factory=list)
-    passed: list[Passed] = Field(default_factory=list)
-    notes: list[str] = Field(default_factory=list)
+    unknown: list[UnknownKind] = field(default_factory=list)
+    passed: list[Passed] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     @property
     def root_causes(self) -> list[Diagnosis]:

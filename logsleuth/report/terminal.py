@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-import os
+from dataclasses import replace
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -12,7 +12,20 @@ from rich.table import Table
 from rich.text import Text
 
 from logsleuth.report.schema import Diagnosis, Fix, Process, Report
-from logsleuth.report.words import OWNERS, RETRIES, culprits_line, headline, near_place, proofs, shortened
+from logsleuth.report.words import (
+    OWNERS,
+    RANK_COLUMNS,
+    RANK_NUMBERS,
+    RETRIES,
+    culprits_line,
+    headline,
+    leading_fix,
+    near_place,
+    proofs,
+    rank_cells,
+    ranked,
+    shortened,
+)
 
 _VERDICT = {
     "failure": ("FAILURE", "bold white on red"),
@@ -50,14 +63,6 @@ def render_terminal(report: Report, *, color: bool, width: int | None = None, ve
     return "\n".join(line.rstrip() for line in text.split("\n"))
 
 
-def terminal_width() -> int:
-    """The columns of the terminal, at most 120: longer lines are hard to read."""
-    try:
-        return min(120, os.get_terminal_size().columns)
-    except OSError:
-        return PIPED_WIDTH
-
-
 def _parts(report: Report, width: int, verbose: bool) -> list[RenderableType]:
     parts: list[RenderableType] = [*_first_screen(report, width)]
     hypotheses = [d for d in report.diagnoses if d.role == "hypothesis"]
@@ -67,7 +72,7 @@ def _parts(report: Report, width: int, verbose: bool) -> list[RenderableType]:
     parts += _collect(report)
     if others:
         parts += [_title("Also seen"), *(line for d in others for line in _brief(d, width))]
-    ranks = [p for p in report.job.processes if p.rank is not None]
+    ranks = ranked(report)
     if len(ranks) > 1:
         parts += [_title("Ranks"), _ranks(ranks)]
     parts += _environment(report)
@@ -96,23 +101,14 @@ def _collect(report: Report) -> list[RenderableType]:
     root = next(iter(report.root_causes), None)
     if root is None:
         return []
-    shown = {id(f) for f in _leading(root)}
-    collects = [f for f in root.fixes if f.kind == "collect" and id(f) not in shown]
+    first = leading_fix(root)
+    collects = [f for f in root.fixes if f.kind == "collect" and f is not first]
     parts: list[RenderableType] = [_title("Collect next time")] if collects else []
     parts += [line for f in collects[:MOST_COLLECTS] for line in _fix(f)]
     if len(collects) > MOST_COLLECTS:
         more = len(collects) - MOST_COLLECTS
         parts.append(Text(f"  {more} more: logsleuth explain {root.cause}", style="dim"))
     return parts
-
-
-def _leading(root: Diagnosis) -> list[Fix]:
-    """The one thing to do first."""
-    for kind in ("fix", "workaround", "collect"):
-        chosen = [f for f in root.fixes if f.kind == kind]
-        if chosen:
-            return chosen[:1]
-    return []
 
 
 def _first_screen(report: Report, width: int) -> list[RenderableType]:
@@ -147,18 +143,18 @@ def _answer(root: Diagnosis, width: int) -> list[RenderableType]:
     facts.add_row("Sure?", Text(f"{root.confidence} confidence", style=_CONFIDENCE[root.confidence]))
     facts.add_row("Owner", Text(f"{OWNERS[root.owner]}; {RETRIES[root.retry]}"))
     parts: list[RenderableType] = [facts]
-    first = _leading(root)
-    rest = [f for f in root.fixes if f.kind != "collect" and f not in first]
-    if first:
-        parts += [Text(), Text("Fix" if first[0].kind == "fix" else "Do", style="bold"), *_fix_begun(first[0])]
+    first = leading_fix(root)
+    rest = [f for f in root.fixes if f.kind != "collect" and f is not first]
+    if first is not None:
+        parts += [Text(), Text("Fix" if first.kind == "fix" else "Do", style="bold"), *_fix_begun(first)]
     if root.evidence:
         parts += [Text(), Text("Proof", style="bold")]
         for item in proofs(root):
             parts.append(Text.assemble(("  " + near_place(item), "cyan"), "  ", (item.why, "")))
             parts.append(Text("    " + shortened(item.text, width - 4), style="dim"))
-    whole = [f for f in first if _is_long(f)]
-    if whole or rest:
-        parts += [_title("What to do, in full"), *(line for f in [*whole, *rest] for line in _fix(f))]
+    in_full = [first, *rest] if first is not None and _is_long(first) else rest
+    if in_full:
+        parts += [_title("What to do, in full"), *(line for f in in_full for line in _fix(f))]
     return parts
 
 
@@ -169,7 +165,7 @@ def _is_long(fix: Fix) -> bool:
 
 def _fix_begun(fix: Fix) -> list[RenderableType]:
     """The first steps of a fix, so that the proof stays on the first screen."""
-    begun = _fix(fix.model_copy(update={"steps": fix.steps[:FIRST_STEPS], "env": {}, "risk": None, "verify": None}))
+    begun = _fix(replace(fix, steps=fix.steps[:FIRST_STEPS], env={}, risk=None, verify=None))
     return [*begun, _indented(Text("the rest is below", style="dim"))] if _is_long(fix) else begun
 
 
@@ -211,30 +207,15 @@ def _brief(diagnosis: Diagnosis, width: int) -> list[RenderableType]:
 
 def _ranks(processes: list[Process]) -> RenderableType:
     table = Table(box=None, padding=(0, 1), header_style="bold", pad_edge=False)
-    for name in ("rank", "host", "state", "group", "enqueued", "completed", "end"):
-        table.add_column(
-            name, justify="right" if name in ("rank", "enqueued", "completed") else "left", overflow="fold"
-        )
+    for name in RANK_COLUMNS:
+        table.add_column(name, justify="right" if name in RANK_NUMBERS else "left", overflow="fold")
     for process in processes[:MOST_RANKS]:
-        standing = process.groups[0] if process.groups else None
-        table.add_row(
-            str(process.rank),
-            process.host or "",
-            process.state,
-            standing.group if standing else "",
-            _number(standing.last_enqueued if standing else None),
-            _number(standing.last_completed if standing else None),
-            process.end or "",
-        )
+        table.add_row(*rank_cells(process))
     more = len(processes) - MOST_RANKS
     body: list[RenderableType] = [table]
     if more > 0:
         body.append(Text(f"and {more} more ranks (--format json has them all)", style="dim"))
     return Padding(Group(*body), (0, 0, 0, 2))
-
-
-def _number(value: int | None) -> str:
-    return "" if value is None else str(value)
 
 
 def _environment(report: Report) -> list[RenderableType]:

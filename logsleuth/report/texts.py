@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from logsleuth.catalog.conditions import fits, is_set
 from logsleuth.catalog.spec import CauseSpec, FixSpec
 from logsleuth.model.job import JobView
 from logsleuth.report.schema import Fix, Step
@@ -71,30 +72,13 @@ def _command(command: str | None, facts: Mapping[str, Any]) -> str | None:
 def _ruled_out(spec: FixSpec, job: JobView) -> bool:
     """Whether a condition of the fix is known to be false; an unknown fact rules nothing out."""
     for name, want in spec.when.items():
-        if name in ("torch", "nccl"):
+        if name in ("torch", "nccl", "gpu"):
             have = job.environment.values.get(name, ())
-            if have and not any(_in_range(value, want) for value in have):
+            if have and not any(fits(name, value, want) for value in have):
                 return True
         elif name == "setting":
-            variable, _, value = want.partition("=")
-            values = job.environment.settings.get(variable)
-            if not values or (value and value not in values):
-                return True
-        elif name == "gpu":
-            gpus = job.environment.values.get("gpu", ())
-            if gpus and not any(re.search(want, gpu) for gpu in gpus):
+            if not is_set(job.environment, want):
                 return True
         elif name == "hosts" and job.hosts and (len(job.hosts) > 1) != (want == "many"):
             return True
     return False
-
-
-def _in_range(value: str, want: str) -> bool:
-    from packaging.specifiers import SpecifierSet
-    from packaging.version import InvalidVersion, Version
-
-    match = re.match(r"\d+(?:\.\d+)*", value)
-    try:
-        return match is not None and SpecifierSet(want).contains(Version(match.group()), prereleases=True)
-    except InvalidVersion:
-        return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from logsleuth.report.schema import Culprit, Diagnosis, Evidence, Report
+from logsleuth.report.schema import Culprit, Diagnosis, Evidence, Fix, Process, Report
 
 OWNERS = {
     "code": "your code or data",
@@ -20,6 +20,9 @@ RETRIES = {
     "unknown": "whether a retry helps is unknown",
 }
 ROOT_PROOFS = 3
+#: What a table of ranks shows of each; the numbers are sequence numbers.
+RANK_COLUMNS = ("rank", "host", "state", "group", "enqueued", "completed", "end")
+RANK_NUMBERS = frozenset({"rank", "enqueued", "completed"})
 #: A longer path is shortened on the terminal; JSON always has it whole.
 LONGEST_PLACE = 40
 
@@ -61,6 +64,32 @@ def culprits_line(diagnosis: Diagnosis) -> str:
     if diagnosis.suspects:
         return f"not certain; suspected: {'; '.join(who(c) for c in diagnosis.suspects[:4])}"
     return "the logs name no rank"
+
+
+def ranked(report: Report) -> list[Process]:
+    """The processes whose rank is known."""
+    return [p for p in report.job.processes if p.rank is not None]
+
+
+def rank_cells(process: Process) -> tuple[str, ...]:
+    """A rank's row under RANK_COLUMNS, with where it stands in the first of its groups; empty where unknown."""
+    standing = process.groups[0] if process.groups else None
+    cells = (
+        process.rank,
+        process.host,
+        process.state,
+        standing.group if standing else None,
+        standing.last_enqueued if standing else None,
+        standing.last_completed if standing else None,
+        process.end,
+    )
+    return tuple("" if cell is None else str(cell) for cell in cells)
+
+
+def leading_fix(root: Diagnosis) -> Fix | None:
+    """The one thing to do first: what removes the cause, else what avoids it, else what tells more next time."""
+    kinds = ("fix", "workaround", "collect")
+    return min(root.fixes, key=lambda fix: kinds.index(fix.kind), default=None)
 
 
 def place(item: Evidence) -> str:

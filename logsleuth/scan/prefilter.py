@@ -5,9 +5,12 @@ Hyperscan (2.9 GB/s), ahocorasick-rs (0.4 GB/s) where Hyperscan has no wheel, ``
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
+
+from logsleuth.cache import keep, key_of, recall
 
 #: (start, anchor index), ordered.
 Hits = list[tuple[int, int]]
@@ -43,11 +46,7 @@ class _Hyperscan:
         import hyperscan
 
         self._lengths = [len(anchor) for anchor in anchors]
-        self._database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-        count = len(anchors)
-        self._database.compile(
-            expressions=list(anchors), ids=list(range(count)), elements=count, flags=[0] * count, literal=True
-        )
+        self._database = _database(anchors)
         self._scratch_of = hyperscan.Scratch
         self._local = threading.local()
 
@@ -65,6 +64,22 @@ class _Hyperscan:
         self._database.scan(view, match_event_handler=on_hit, scratch=scratch)
         hits.sort()
         return hits
+
+
+def _database(anchors: Sequence[bytes]) -> Any:
+    """Compiled, or as it was kept when it was compiled: 20 ms. Hyperscan itself refuses one that it cannot run."""
+    import hyperscan
+
+    key = key_of(b"literals, block mode", *anchors)
+    kept = recall("anchors", key)
+    if kept is not None:
+        with contextlib.suppress(hyperscan.error):
+            return hyperscan.loadb(kept, hyperscan.HS_MODE_BLOCK)
+    database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+    count = len(anchors)
+    database.compile(expressions=list(anchors), ids=list(range(count)), elements=count, flags=[0] * count, literal=True)
+    keep("anchors", key, hyperscan.dumpb(database))
+    return database
 
 
 class _AhoCorasick:

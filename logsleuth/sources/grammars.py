@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from logsleuth.sources import clues
 from logsleuth.sources.clock import ISO_STAMP, WORD_STAMP
+from logsleuth.sources.late import late
 
 
 class Kind(enum.Enum):
@@ -41,19 +42,19 @@ class Grammar:
 
 
 def _outer(expression: str, more: More | None = None, weak: bool = False) -> Grammar:
-    return Grammar(Kind.OUTER, re.compile(expression), weak, more)
+    return Grammar(Kind.OUTER, late(expression), weak, more)
 
 
 def _inner(expression: str, weak: bool = False) -> Grammar:
-    return Grammar(Kind.INNER, re.compile(expression), weak)
+    return Grammar(Kind.INNER, late(expression), weak)
 
 
 def _record(expression: str, more: More | None = None) -> Grammar:
-    return Grammar(Kind.RECORD, re.compile(expression), False, more)
+    return Grammar(Kind.RECORD, late(expression), False, more)
 
 
 def _header(expression: str, more: More | None = None) -> Grammar:
-    return Grammar(Kind.HEADER, re.compile(expression), False, more)
+    return Grammar(Kind.HEADER, late(expression), False, more)
 
 
 _T = f"(?P<t>{ISO_STAMP})"
@@ -282,7 +283,7 @@ _OTHER: Mapping[str, tuple[Grammar, ...]] = {
 }
 
 
-_ISO = re.compile(r"\[?\d{4}[-/]\d\d[-/]\d\d[T _]")
+_ISO = late(r"\[?\d{4}[-/]\d\d[-/]\d\d[T _]")
 
 
 def grammars_for(line: str, at: int) -> tuple[Grammar, ...]:

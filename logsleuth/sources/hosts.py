@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+from logsleuth.sources.late import late
+
 #: Words that begin the names of machines, before a number or a short suffix: ``node-a``, ``gpu07``, ``h100-node-012``.
 #: One digit after ``gpu`` or a model's name is a device, not a machine.
-_NAMED_LIKE_HOST = re.compile(
+_NAMED_LIKE_HOST = late(
     r"(?:(?:gpu|cpu|hpc|k8s|aws|gcp|slurm|cluster|compute|dgx|hgx|[abh]\d00|gb\d00|mi\d{3}x?)[-_.])*"
     r"(?:(?:node|host|hostname|worker|master|compute|pod|rack|blade|dgx|hgx|nid|cn|gn|cnode|gnode|gpunode|gpuhost|algo)"
     r"(?:[-_.]?[a-z]?\d{1,6}|[-_][a-z]{1,2})|(?:gpu|[abh]\d00|gb\d00|mi\d{3}x?)[-_]?\d{2,6}|ip(?:-\d{1,3}){4})"
@@ -14,8 +16,8 @@ _NAMED_LIKE_HOST = re.compile(
     re.IGNORECASE,
 )
 #: ``g002``, ``nid001234``, ``r12n03``: a short word with a padded or long number. Only where a host is expected.
-_WORD_AND_NUMBER = re.compile(r"(?:[a-z]{1,8}[-_]?\d{2,6}){1,3}[a-z]?|[a-z]\d{1,2}n\d{1,3}", re.IGNORECASE)
-_NOT_HOSTS = re.compile(
+_WORD_AND_NUMBER = late(r"(?:[a-z]{1,8}[-_]?\d{2,6}){1,3}[a-z]?|[a-z]\d{1,2}n\d{1,3}", re.IGNORECASE)
+_NOT_HOSTS = late(
     r"(?:step|steps|epoch|iter|iteration|rank|cuda|eth|eno|ens|enp|ib|ibp|mlx|bond|hsn|layer|layers|stage|loss|acc|top|task|exit"
     r"|errno|error|line|pid|tid|attempt|block|fp|bf|int|uint|float|sha|md|utf|latin|py|python|cu|cuda|sm|p|v|x|run|exp|test"
     r"|train|eval|val|job|trial|version|part|chunk|shard|seed|round|try|phase|seq|work|op|page|file|img|data|batch|thread"
@@ -23,13 +25,13 @@ _NOT_HOSTS = re.compile(
     r"[-_]?\d.*",
     re.IGNORECASE,
 )
-_IPV4 = re.compile(r"(?:\d{1,3}\.){3}\d{1,3}")
-_FULL_NAME = re.compile(
+_IPV4 = late(r"(?:\d{1,3}\.){3}\d{1,3}")
+_FULL_NAME = late(
     r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9][a-z0-9-]*)*\.(?:local|internal|cluster|lan|com|net|org|edu|gov|io|cloud)",
     re.IGNORECASE,
 )
 #: Kubeflow pods: ``<job>-master-0``, ``<job>-worker-1``; JobSet: ``<job>-node-0-1-x7x2p``.
-_POD = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?-(?:master|worker|launcher|node|head)-\d+(?:-\d+)?(?:-[a-z0-9]{5})?")
+_POD = late(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?-(?:master|worker|launcher|node|head)-\d+(?:-\d+)?(?:-[a-z0-9]{5})?")
 
 
 def is_pod_name(word: str) -> bool:

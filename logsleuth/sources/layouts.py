@@ -19,47 +19,46 @@ import re
 
 from logsleuth.model.origin import UNKNOWN, Origin
 from logsleuth.sources.hosts import names_host
+from logsleuth.sources.late import late
 
-_SEPARATORS = re.compile(r"[/\\!]+")
+_SEPARATORS = late(r"[/\\!]+")
 #: File endings that are no part of a name: ``node-a.stdout.log.gz``.
-_ENDINGS = re.compile(
+_ENDINGS = late(
     r"(?:\.(?:log|txt|out|err|error|stdout|stderr|json|jsonl|pkl|pickle|gz|bz2|xz|zst|zip|tar|tgz)(?:\.\d{1,3}(?=\.|$))?)+$",
     re.IGNORECASE,
 )
 #: A number after ``rank``: not part of a range (``rank0-7.log``) and not a date.
 _NUMBER = r"[-_.=]?(\d{1,6})(?!\d)(?!-\d{1,3}(?!\d))"
-_LOCAL_RANK = re.compile(
-    rf"(?<![a-z])local[-_]?rank{_NUMBER}|(?:^|[-_.])local[-_]?(\d{{1,3}})(?=$|[-_.])", re.IGNORECASE
-)
-_GLOBAL_RANK = re.compile(
+_LOCAL_RANK = late(rf"(?<![a-z])local[-_]?rank{_NUMBER}|(?:^|[-_.])local[-_]?(\d{{1,3}})(?=$|[-_.])", re.IGNORECASE)
+_GLOBAL_RANK = late(
     rf"(?<![a-z])(?<!local[-_])(?<!node[-_])(?<!group[-_])(?:(?:global|world)[-_]?)?rank{_NUMBER}", re.IGNORECASE
 )
 #: A recorder's dump with a prefix of the user's own: TORCH_FR_DUMP_TEMP_FILE + rank.
-_DUMP = re.compile(r"(?:^|[-_.])(?:trace|dump)[-_](\d{1,6})(?:\.(?:pkl|pickle|json))?$", re.IGNORECASE)
-_TASK = re.compile(r"(?:^|[-_.])(?:task(?:id)?|procid)[-_=]?(\d{1,6})(?=$|[-_.])", re.IGNORECASE)
-_SUBMITIT = re.compile(r"\d+(?:_\d+)?_(\d{1,6})_log\.(?:out|err)$")
+_DUMP = late(r"(?:^|[-_.])(?:trace|dump)[-_](\d{1,6})(?:\.(?:pkl|pickle|json))?$", re.IGNORECASE)
+_TASK = late(r"(?:^|[-_.])(?:task(?:id)?|procid)[-_=]?(\d{1,6})(?=$|[-_.])", re.IGNORECASE)
+_SUBMITIT = late(r"\d+(?:_\d+)?_(\d{1,6})_log\.(?:out|err)$")
 #: What may stand before a number in a folder's name.
-_PLAIN_LEAD = re.compile(r"(?:(?:logs?|worker|output|out|train|mpi|global|world)[-_.]?)?", re.IGNORECASE)
-_ATTEMPT = re.compile(r"(?:^|[-_.])attempt[-_]?(\d{1,4})(?=$|[-_.])|_cycle(\d{1,4})(?=$|[-_.])", re.IGNORECASE)
-_TORCHRUN = re.compile(r"(?:^|/)attempt_(\d{1,4})/(\d{1,4})(?:/|$)")
-_OPEN_MPI = re.compile(r"(?:^|/)rank\.(\d{1,6})/(?:stdout|stderr)$")
-_RAY_WORKER = re.compile(r"worker-[0-9a-f]{20,}-(?:[0-9a-f]+|-1)-(\d{1,7})\.(out|err)$")
-_RAY_CORE = re.compile(r"python-core-(?:worker|driver)-[0-9a-f]+_(\d{1,7})\.log")
-_NCCL_FILE = re.compile(
+_PLAIN_LEAD = late(r"(?:(?:logs?|worker|output|out|train|mpi|global|world)[-_.]?)?", re.IGNORECASE)
+_ATTEMPT = late(r"(?:^|[-_.])attempt[-_]?(\d{1,4})(?=$|[-_.])|_cycle(\d{1,4})(?=$|[-_.])", re.IGNORECASE)
+_TORCHRUN = late(r"(?:^|/)attempt_(\d{1,4})/(\d{1,4})(?:/|$)")
+_OPEN_MPI = late(r"(?:^|/)rank\.(\d{1,6})/(?:stdout|stderr)$")
+_RAY_WORKER = late(r"worker-[0-9a-f]{20,}-(?:[0-9a-f]+|-1)-(\d{1,7})\.(out|err)$")
+_RAY_CORE = late(r"python-core-(?:worker|driver)-[0-9a-f]+_(\d{1,7})\.log")
+_NCCL_FILE = late(
     r"nccl[a-z_]*[-_.](?:debug[-_.])?(?P<host>[A-Za-z][\w-]*?|(?:\d{1,3}[.-]){3}\d{1,3})[-_.](?P<pid>\d{2,7})$",
     re.IGNORECASE,
 )
-_POD_FOLDER = re.compile(r"(?:^|/)pods/[a-z0-9-]+_([a-z0-9.-]+)_[0-9a-f-]{8,}/")
-_POD_LOG_LINK = re.compile(r"([a-z0-9][a-z0-9.-]*)_[a-z0-9-]+_[a-z0-9-]+-[0-9a-f]{64}\.log$")
-_STREAM = re.compile(r"(?:^|[-_./])(stdout|stderr)(?=$|[-_.])", re.IGNORECASE)
-_KERNEL = re.compile(r"(?:^|[-_.])(?:dmesg|kern|kmsg)(?=$|[-_.])", re.IGNORECASE)
-_DAEMON = re.compile(
+_POD_FOLDER = late(r"(?:^|/)pods/[a-z0-9-]+_([a-z0-9.-]+)_[0-9a-f-]{8,}/")
+_POD_LOG_LINK = late(r"([a-z0-9][a-z0-9.-]*)_[a-z0-9-]+_[a-z0-9-]+-[0-9a-f]{64}\.log$")
+_STREAM = late(r"(?:^|[-_./])(stdout|stderr)(?=$|[-_.])", re.IGNORECASE)
+_KERNEL = late(r"(?:^|[-_.])(?:dmesg|kern|kmsg)(?=$|[-_.])", re.IGNORECASE)
+_DAEMON = late(
     r"(?:raylet|gcs_server|dashboard(?:_agent)?|monitor|log_monitor|fabricmanager|nvidia-fabricmanager|slurmd|slurmctld|kubelet|containerd|nv-hostengine|dcgm)"
     r"(?:[-_.].*)?\.(?:log|out|err)",
     re.IGNORECASE,
 )
 #: Words around a host's name in a file name: ``train_node-a``, ``dmesg-node-a``, ``slurm-4711-node-a``.
-_AROUND_HOST = re.compile(
+_AROUND_HOST = late(
     r"^(?:(?:rank[-_.]?\d+|slurm|job|train(?:ing)?|log|logs|run|output|console|dmesg|kern|kmsg|messages|syslog|journal|nvidia-smi|\d+)[-_.])+"
     r"|(?:[-_.](?:log|logs|train(?:ing)?|output|console|dmesg|kern|kmsg|messages|syslog|journal|stdout|stderr|rank[-_.]?\d+|task[-_]?\d+|local[-_]?\d+))+$",
     re.IGNORECASE,

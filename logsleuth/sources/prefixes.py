@@ -19,6 +19,7 @@ from logsleuth.model.origin import UNKNOWN, Origin
 from logsleuth.sources.clock import read_stamp
 from logsleuth.sources.clues import speaks_for_agent
 from logsleuth.sources.grammars import Kind, grammars_for
+from logsleuth.sources.late import late
 from logsleuth.sources.plain import CONTROL_HINTS, offset_in, out_of_json, without_control_codes
 
 #: No line has more prefixes than this.
@@ -93,8 +94,8 @@ def split_segments(line: str) -> list[tuple[int, str]]:
 _NUMBERS = frozenset({"rank", "local_rank", "task", "pid"})
 _FIELDS = _NUMBERS | {"host", "stream", "role", "actor"}
 #: ``job<TAB>step<TAB>2025-04-07T..``: gh run view --log
-_GITHUB_CLI = re.compile(r"[^\t\n]{1,120}\t[^\t\n]{1,120}\t(?=\ufeff?\d{4}-\d\d-\d\dT)")
-_REPEATED = re.compile(r"\s*\[repeated (\d{1,7})x across cluster\](?: \(Ray deduplicates.*)?\s*$")
+_GITHUB_CLI = late(r"[^\t\n]{1,120}\t[^\t\n]{1,120}\t(?=\ufeff?\d{4}-\d\d-\d\dT)")
+_REPEATED = late(r"\s*\[repeated (\d{1,7})x across cluster\](?: \(Ray deduplicates.*)?\s*$")
 
 
 class _Peeled:
@@ -192,7 +193,7 @@ def _origin(values: tuple[tuple[str, int | str], ...]) -> Origin:
 
 
 #: Launchers and schedulers speak for themselves where no prefix says who does.
-_LAUNCHER = re.compile(
+_LAUNCHER = late(
     r"(?:srun|salloc|sbatch): |slurmstepd(?:-(?P<host>[\w.-]+))?: "
     r"|(?:DEBUG|INFO|WARNING|ERROR): ?(?P<logger>torch\.distributed\.[\w.]+)"
 )
@@ -212,15 +213,15 @@ def _note_launcher(text: str, values: dict[str, int | str]) -> None:
 
 #: Where a message may begin in the middle of a line: a literal that is in every match, and the expression. The end of a
 #: progress bar with text glued to it counts too: ``1.00s/it]text``, ``2it/s, loss=5]text``.
-_BAR_END = re.compile(r"(?:/s|/it)(?:, [^\]\[\n]{0,400})?\](?=[^\s\],.;:)|])")
-_CPP_HEADER = re.compile(r"\[[FEWIC](?:\d{3,4} \d\d:\d\d:\d\d\.\d{1,9})? [\w./+-]+\.(?:cpp|cc):\d+\]")
-_GLOG_HEADER = re.compile(r"(?<!\w)[FEWIVC]\d{4} \d\d:\d\d:\d\d\.\d{6}\s+\d+ [^\s\]]+\.(?:py|cpp|cc):\d+\]")
-_SCHEDULER = re.compile(r"(?<=[^\s:(\"'/])(?:slurmstepd(?:-[\w.-]+)?|srun): ")
+_BAR_END = late(r"(?:/s|/it)(?:, [^\]\[\n]{0,400})?\](?=[^\s\],.;:)|])")
+_CPP_HEADER = late(r"\[[FEWIC](?:\d{3,4} \d\d:\d\d:\d\d\.\d{1,9})? [\w./+-]+\.(?:cpp|cc):\d+\]")
+_GLOG_HEADER = late(r"(?<!\w)[FEWIVC]\d{4} \d\d:\d\d:\d\d\.\d{6}\s+\d+ [^\s\]]+\.(?:py|cpp|cc):\d+\]")
+_SCHEDULER = late(r"(?<=[^\s:(\"'/])(?:slurmstepd(?:-[\w.-]+)?|srun): ")
 _STARTS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("[rank", re.compile(r"\[rank\d{1,7}\]:")),
-    ("[default", re.compile(r"\[default\d{1,5}\]:")),
-    ("[trainer", re.compile(r"\[trainer\d{1,5}(?:\|\d+)?\]:")),
-    ("[worker", re.compile(r"\[worker\d{1,5}(?:\|\d+)?\]:")),
+    ("[rank", late(r"\[rank\d{1,7}\]:")),
+    ("[default", late(r"\[default\d{1,5}\]:")),
+    ("[trainer", late(r"\[trainer\d{1,5}(?:\|\d+)?\]:")),
+    ("[worker", late(r"\[worker\d{1,5}(?:\|\d+)?\]:")),
     ("/s]", _BAR_END),
     ("/s, ", _BAR_END),
     ("/it]", _BAR_END),
@@ -229,18 +230,16 @@ _STARTS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (".cc:", _CPP_HEADER),
     (".cpp:", _GLOG_HEADER),
     (".py:", _GLOG_HEADER),
-    ("Traceback (most", re.compile(r"(?<=[^\s:(\"'])Traceback \(most recent call last\):")),
+    ("Traceback (most", late(r"(?<=[^\s:(\"'])Traceback \(most recent call last\):")),
     ("slurmstepd", _SCHEDULER),
     ("srun: ", _SCHEDULER),
-    (" NCCL ", re.compile(r"(?<=[\]\s])[\w.-]+:\d+:\d+ \[-?\d+\] (?=NCCL [A-Z]|\S+:\d+ NCCL [A-Z])")),
-    (":torch.", re.compile(r"(?<![\w.])(?:DEBUG|INFO|WARNING|ERROR):torch\.distributed")),
+    (" NCCL ", late(r"(?<=[\]\s])[\w.-]+:\d+:\d+ \[-?\d+\] (?=NCCL [A-Z]|\S+:\d+ NCCL [A-Z])")),
+    (":torch.", late(r"(?<![\w.])(?:DEBUG|INFO|WARNING|ERROR):torch\.distributed")),
 )
 #: A line with none of these is one message.
 _HINTS = ("\r", '{"', *CONTROL_HINTS, *dict.fromkeys(literal for literal, _ in _STARTS))
 #: A piece with a launcher's label of its own does not take that of the line's beginning, nor does a scheduler's.
-_HAS_OWN_WRAPPING = re.compile(
-    r"\[(?!rank)[A-Za-z_]+\d+(?:\|\d+)?\]:|\[\d+,\d+\]<|\([^()\n]{0,120}pid=\d|slurmstepd|srun: "
-)
+_HAS_OWN_WRAPPING = late(r"\[(?!rank)[A-Za-z_]+\d+(?:\|\d+)?\]:|\[\d+,\d+\]<|\([^()\n]{0,120}pid=\d|slurmstepd|srun: ")
 
 
 def _cuts(text: str) -> Iterator[tuple[int, int]]:

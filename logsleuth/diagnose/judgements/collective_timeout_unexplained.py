@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from logsleuth.catalog.spec import Catalog
-from logsleuth.diagnose.blame import evidence, one, ranks_text
+from logsleuth.diagnose.blame import capital, evidence, one, ranks_text
 from logsleuth.diagnose.judgements.rank_missing_collective import work_facts
 from logsleuth.diagnose.stuck import StuckWork, stuck_works
 from logsleuth.model.diagnosis import Finding, Passed
@@ -62,7 +62,7 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
 
 def _summary(work: StuckWork) -> str:
     waiting = ranks_text(w.rank for w in work.waiters)
-    who = f"{waiting[:1].upper()}{waiting[1:]}" if waiting else "A rank"
+    who = capital(waiting) if waiting else "A rank"
     number = f", work {work.seq} of {work.group.label}," if work.seq is not None else ""
     limit = work.first.timeout_ms
     within = f" within {limit / 1000:g} s" if limit else ""

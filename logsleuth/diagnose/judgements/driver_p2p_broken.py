@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from logsleuth.catalog.spec import Catalog
 from logsleuth.diagnose.blame import evidence
-from logsleuth.diagnose.early import early_hang
+from logsleuth.diagnose.early import local_hang
 from logsleuth.diagnose.known_bad import known_bad
 from logsleuth.model.diagnosis import Finding, Passed
 from logsleuth.model.events import Transport
@@ -25,12 +25,9 @@ CAUSE = "driver-p2p-broken"
 
 
 def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
-    hang = early_hang(job)
-    if hang is None:
-        yield Passed(CAUSE, "the first collectives do not hang")
-        return
-    if len(job.hosts) > 1 or any(work.absent for work in hang.works):
-        yield Passed(CAUSE, "several nodes, or a rank that never came: the picture is another one")
+    hang = local_hang(job, CAUSE)
+    if isinstance(hang, Passed):
+        yield hang
         return
     bad = [row for row in known_bad(job, catalog) if row.raises == CAUSE]
     p2p = [(e, "NCCL uses P2P between these GPUs") for e, f in job.of(Transport) if (f.via or "").startswith("P2P")]

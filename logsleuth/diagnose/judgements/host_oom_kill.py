@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from logsleuth.catalog.spec import Catalog
-from logsleuth.diagnose.blame import evidence, ranks_text
+from logsleuth.diagnose.blame import capital, evidence, ranks_text
 from logsleuth.diagnose.exits import died, first_deaths, signal_of
 from logsleuth.model.diagnosis import Finding, Passed
 from logsleuth.model.events import Event, HostWork, WorkerExit
@@ -47,7 +47,7 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
         "medium",
         evidence(dead[0][0], "killed by SIGKILL, which no launcher sent", [(e, why) for e, why in signs]),
         culprits if len(attempts) < 2 else (),
-        summary=f"{who[:1].upper()}{who[1:]} was killed by SIGKILL with signs that the host ran out of memory.",
+        summary=f"{capital(who)} was killed by SIGKILL with signs that the host ran out of memory.",
         facts={"pid": dead[0][1].pid},
     )
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from logsleuth.catalog.spec import Catalog
-from logsleuth.diagnose.blame import evidence, one, ranks_text
+from logsleuth.diagnose.blame import capital, evidence, one, ranks_text
 from logsleuth.diagnose.early import early_hang
 from logsleuth.diagnose.judgements.rank_missing_collective import work_facts
 from logsleuth.diagnose.stuck import stuck_works
@@ -70,7 +70,7 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
             f"{work.op or 'a collective'}, work {work.seq}, never completed",
             [(w.evidence, f"nor on {one(w.rank)}") for w in work.waiters[1:] if w.evidence is not None],
         ),
-        summary=f"{waiting[:1].upper()}{waiting[1:]} waited in {work.op or 'a collective'}, work {work.seq} of "
+        summary=f"{capital(waiting)} waited in {work.op or 'a collective'}, work {work.seq} of "
         f"{work.group.label}: the first collectives never completed, and the logs do not say why.",
         facts=work_facts(work),
     )

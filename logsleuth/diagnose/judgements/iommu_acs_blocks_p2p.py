@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from logsleuth.catalog.spec import Catalog
 from logsleuth.diagnose.blame import evidence
-from logsleuth.diagnose.early import early_hang
+from logsleuth.diagnose.early import local_hang
 from logsleuth.model.diagnosis import Finding, Passed
 from logsleuth.model.events import KernelMessage
 from logsleuth.model.job import JobView
@@ -21,12 +21,9 @@ CAUSE = "iommu-acs-blocks-p2p"
 
 
 def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
-    hang = early_hang(job)
-    if hang is None:
-        yield Passed(CAUSE, "the first collectives do not hang")
-        return
-    if len(job.hosts) > 1 or any(work.absent for work in hang.works):
-        yield Passed(CAUSE, "several nodes, or a rank that never came: the picture is another one")
+    hang = local_hang(job, CAUSE)
+    if isinstance(hang, Passed):
+        yield hang
         return
     faults = [e for e, _ in job.of(KernelMessage, what="iommu-fault")]
     if faults:

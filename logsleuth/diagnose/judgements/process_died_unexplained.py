@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from logsleuth.catalog.spec import Catalog
-from logsleuth.diagnose.blame import evidence, ranks_text
+from logsleuth.diagnose.blame import capital, evidence, ranks_text
 from logsleuth.diagnose.exits import died, first_deaths, signal_of
 from logsleuth.model.diagnosis import Finding, Passed
 from logsleuth.model.job import JobView
@@ -44,6 +44,6 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
         "medium",
         evidence(event, f"ended {how}", [(e, "also ended") for e, _ in dead[1:]]),
         culprits,
-        summary=f"{who[:1].upper()}{who[1:]} ended {how}, and these logs do not say why.",
+        summary=f"{capital(who)} ended {how}, and these logs do not say why.",
         facts={"signal": signal, "exit_code": fact.exit_code, "pid": fact.pid},
     )

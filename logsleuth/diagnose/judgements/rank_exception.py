@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from logsleuth.catalog.spec import Catalog
-from logsleuth.diagnose.blame import culprits_of_events, everybody, evidence, ranks_text
+from logsleuth.diagnose.blame import capital, culprits_of_events, everybody, evidence, ranks_text
 from logsleuth.diagnose.exceptions import program_exceptions
 from logsleuth.diagnose.exits import died, rank_that_died, signal_of
 from logsleuth.diagnose.first import first_of
 from logsleuth.model.diagnosis import Culprit, Finding, Passed
-from logsleuth.model.events import CollectiveTimeout, Event, ProcessExit, PythonException
+from logsleuth.model.events import CollectiveTimeout, Event, ProcessExit
 from logsleuth.model.job import JobView
 
 CAUSE = "rank-exception"
@@ -56,9 +56,8 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
             event, f"raised {'first' if len(raised) > 1 else 'here'}{place}", [(e, "raised alike") for e in alike]
         ),
         culprits,
-        summary=f"{who[:1].upper()}{who[1:]} raised {fact.type}{message[:200]}{place}.",
+        summary=f"{capital(who)} raised {fact.type}{message[:200]}{place}.",
         facts={"type": fact.type, "message": fact.message, "where": fact.where},
-        explains=tuple(_chained(raised, event)),
     )
 
 
@@ -71,7 +70,3 @@ def _by_exit(job: JobView, alike: list[Event]) -> tuple[Culprit, ...]:
     culprits = died(job, ended)
     ranks = {rank for _, f in ended if (rank := rank_that_died(job, f)) is not None}
     return culprits if len(culprits) == 1 and not 1 < len(ranks) <= len(alike) else ()
-
-
-def _chained(raised: list[tuple[Event, PythonException]], first: Event) -> Iterator[Event]:
-    return (e for e, f in raised if f.chained and e is not first)

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from logsleuth.catalog.spec import Catalog
-from logsleuth.diagnose.blame import culprits_of_ranks, evidence, ranks_text
+from logsleuth.diagnose.blame import capital, culprits_of_ranks, evidence, ranks_text
 from logsleuth.diagnose.early import early_hang
 from logsleuth.diagnose.stuck import Absent, StuckWork, all_others_wait, laggards, stuck_works
 from logsleuth.model.diagnosis import Finding, Passed
@@ -122,7 +122,7 @@ def _ended_early(job: JobView) -> Iterator[Finding]:
             early[0], "ended well, while others still needed it", [(e, "lost it, or waited for it") for e in lost]
         ),
         culprits_of_ranks(job, ranks, "its own log ends well"),
-        summary=f"{who[:1].upper()}{who[1:]} ended while the others still had collectives to run.",
+        summary=f"{capital(who)} ended while the others still had collectives to run.",
     )
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from logsleuth.catalog.spec import Catalog
-from logsleuth.diagnose.blame import evidence, ranks_text
+from logsleuth.diagnose.blame import capital, evidence, ranks_text
 from logsleuth.diagnose.exits import CRASHES, died, first_deaths, signal_of
 from logsleuth.model.diagnosis import Finding, Passed
 from logsleuth.model.events import NativeCrash
@@ -36,6 +36,6 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
         "high" if len(culprits) == 1 else "medium",
         evidence(dead[0][0], f"ended by {signal_of(dead[0][1])}", crashes),
         culprits,
-        summary=f"{who[:1].upper()}{who[1:]} crashed in native code ({signal_of(dead[0][1])}).",
+        summary=f"{capital(who)} crashed in native code ({signal_of(dead[0][1])}).",
         facts={"signal": signal_of(dead[0][1]), "pid": dead[0][1].pid},
     )

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from logsleuth.catalog.spec import Catalog
-from logsleuth.diagnose.blame import evidence, ranks_text
+from logsleuth.diagnose.blame import capital, evidence, ranks_text
 from logsleuth.diagnose.exits import died, first_deaths, signal_of
 from logsleuth.model.diagnosis import Finding, Passed
 from logsleuth.model.job import JobView
@@ -33,6 +33,6 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
         "medium",
         evidence(dead[0][0], "ended by SIGBUS: a shared-memory page could not be backed"),
         culprits,
-        summary=f"{who[:1].upper()}{who[1:]} died of SIGBUS, most often a full /dev/shm.",
+        summary=f"{capital(who)} died of SIGBUS, most often a full /dev/shm.",
         facts={"pid": dead[0][1].pid},
     )

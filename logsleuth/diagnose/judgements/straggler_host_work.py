@@ -59,7 +59,6 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
         ),
         tuple(culprit_of(p, "its own last line is host work") for p, _ in named),
         facts={**work_facts(work), "what": fact.what},
-        explains=tuple(w.timeout for w in work.waiters if w.timeout is not None),
     )
 
 
