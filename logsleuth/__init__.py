@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from logsleuth.catalog.spec import Catalog
     from logsleuth.report.schema import Report
 
 __version__ = "0.1.0"
@@ -50,7 +51,7 @@ def analyze(
     from logsleuth.sources.cite import cite
     from logsleuth.sources.discover import discover
 
-    catalog = load_catalog(patterns)
+    catalog = _checked(patterns) if patterns else load_catalog()
     sources, skipped = discover(paths, stdin=stdin, ranks=ranks)
     if not sources:
         said = "; ".join(f"{item.name}: {item.reason}" for item in skipped) or "no log files given"
@@ -75,3 +76,14 @@ def analyze(
         for span, c in cite(by_id[source], wanted).items()
     }
     return build(diagnosis, job, catalog, lines, skipped)
+
+
+def _checked(folders: Sequence[Path]) -> Catalog:
+    """The catalog with the user's folders over it. Raises CatalogError with every fault of theirs."""
+    from logsleuth.errors import CatalogError
+    from logsleuth.patterncheck.checked import checked_catalog
+
+    catalog, faults = checked_catalog(folders)
+    if faults:
+        raise CatalogError(faults)
+    return catalog

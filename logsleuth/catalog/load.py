@@ -40,6 +40,17 @@ def load_catalog(extra: Iterable[Path] = ()) -> Catalog:
 
     Raises CatalogError with every fault of every file at once.
     """
+    catalog, faults = load_partly(extra)
+    if faults:
+        raise CatalogError(faults, hint="`logsleuth patterns lint` tells what else is wrong")
+    return catalog
+
+
+def load_partly(extra: Iterable[Path] = ()) -> tuple[Catalog, list[str]]:
+    """What can be read of the catalog, and the faults of the files that cannot (``path:line: sentence``).
+
+    Raises CatalogError only where there is no folder or no file to read.
+    """
     folders = [builtin_folder(), *extra]
     missing = [f"{folder}: no such folder" for folder in folders[1:] if not folder.is_dir()]
     if missing:
@@ -49,10 +60,12 @@ def load_catalog(extra: Iterable[Path] = ()) -> Catalog:
         raise CatalogError([f"{folders[0]}: no pattern files"], hint="reinstall LogSleuth")
     signature = _signature(path for _, path in files)
     raw = _from_cache(signature)
+    faults: list[str] = []
     if raw is None:
-        raw = _read_all(files)
-        _to_cache(signature, raw)
-    return _build(raw)
+        raw, faults = _read_all(files)
+        if not faults:
+            _to_cache(signature, raw)
+    return _build(raw), faults
 
 
 def _signature(paths: Iterable[Path]) -> str:
@@ -91,8 +104,8 @@ def _to_cache(signature: str, raw: Mapping[str, Any]) -> None:
         return
 
 
-def _read_all(files: Iterable[tuple[Path, Path]]) -> dict[str, Any]:
-    """Every file validated; all faults together."""
+def _read_all(files: Iterable[tuple[Path, Path]]) -> tuple[dict[str, Any], list[str]]:
+    """Every file validated: the sound ones, and the faults of all others together."""
     import yaml
     from pydantic import ValidationError
 
@@ -131,9 +144,7 @@ def _read_all(files: Iterable[tuple[Path, Path]]) -> dict[str, Any]:
         entry = checked.model_dump(mode="json")
         entry.update(path=str(path), family=room)
         raw[CAUSES if room == CAUSES else "patterns"][checked.id] = entry
-    if faults:
-        raise CatalogError(faults, hint="`logsleuth patterns lint` explains each of them")
-    return raw
+    return raw, faults
 
 
 def _line_of(path: Path, location: tuple[int | str, ...]) -> int:
