@@ -77,7 +77,7 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
 
 def _by_address(job: JobView) -> Iterator[Finding | Passed]:
     """From the addresses alone that could not be connected to, where no log says which interface was chosen."""
-    refused = [(e, f.peer, "NCCL") for e, f in job.of(NcclWarn, what="connect-failed") if e.role == "cause"]
+    refused = [(e, f.peer, f.call) for e, f in job.of(NcclWarn, what="connect-failed") if e.role == "cause"]
     refused += [(e, f.peer, "gloo") for e, f in job.of(PeerLost, by="gloo") if "connect" in (f.text or "").lower()]
     failed = [(e, peer, by, place) for e, peer, by in refused if (place := _place(peer)) and not job.went_on(e)]
     if not failed:
@@ -95,8 +95,8 @@ def _by_address(job: JobView) -> Iterator[Finding | Passed]:
                 f"a peer gave the address {peer}, which is one {place} and means nothing to other hosts",
                 [(e, "a connection to such an address failed") for e, *_ in failed[1:]],
             ),
-            summary=f"{by[:1].upper()}{by[1:]} could not connect to {peer}: the address is one {place}, which other "
-            "hosts cannot reach.",
+            summary=f"{'Gloo' if by == 'gloo' else 'NCCL'} could not connect to {peer}: the address is one {place}, which "
+            "other hosts cannot reach.",
             facts={"address": peer},
         )
 
