@@ -95,8 +95,8 @@ def _by_address(job: JobView) -> Iterator[Finding | Passed]:
                 f"a peer gave the address {peer}, which is one {place} and means nothing to other hosts",
                 [(e, "a connection to such an address failed") for e, *_ in failed[1:]],
             ),
-            summary=f"{'Gloo' if by == 'gloo' else 'NCCL'} could not connect to {peer}: the address is one {place}, which "
-            "other hosts cannot reach.",
+            summary=f"{'Gloo' if by == 'gloo' else 'NCCL'} could not connect to {peer}: the address is one {place}, "
+            "which other hosts cannot reach.",
             facts={"address": peer},
         )
 
