@@ -39,8 +39,8 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
                 f"{joined} workers joined a world of {expected}",
                 [(e, "too many joined here as well") for e, *_ in crowded[1:]],
             ),
-            summary=f"{joined} workers joined a store that waits for {expected}: it still counts those of an "
-            "earlier attempt, or two launches share it.",
+            summary=f"The store counts {joined} workers and waits for {expected}: it still holds those of an earlier "
+            "attempt, or two launches share it.",
             facts={"joined": joined, "expected": expected},
         )
         return
