@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from logsleuth.catalog.spec import Catalog
     from logsleuth.execute.interruption import Interruption
     from logsleuth.report.schema import Report
 
@@ -55,7 +56,7 @@ def analyze(
     from logsleuth.sources.cite import cite
     from logsleuth.sources.discover import STDIN_NAME, discover
 
-    catalog = load_catalog(patterns, samples=False)
+    catalog = _checked(patterns) if patterns else load_catalog(samples=False)
     if interruption is not None:
         stdin = interruption.listening(stdin if stdin is not None else sys.stdin.buffer)
     sources, skipped = discover(paths, stdin=stdin, ranks=ranks)
@@ -86,3 +87,14 @@ def analyze(
         for span, c in cite(by_id[source], wanted).items()
     }
     return build(diagnosis, job, story, catalog, lines, skipped)
+
+
+def _checked(folders: Sequence[Path]) -> Catalog:
+    """The catalog with the user's folders over it. Raises CatalogError with every fault of theirs."""
+    from logsleuth.errors import CatalogError
+    from logsleuth.patterncheck.checked import checked_catalog
+
+    catalog, faults = checked_catalog(folders)
+    if faults:
+        raise CatalogError(faults)
+    return catalog

@@ -35,7 +35,7 @@ MACHINES = """
 TRANSPORT = """
     no-network-interface wrong-network-interface peer-unreachable ib-transport-error gpudirect-unavailable
     nccl-topology-failure nccl-version-mismatch nccl-plugin-failure duplicate-gpu invalid-device nccl-misconfiguration
-    nccl-internal-error rank-device-mapping-unknown
+    nccl-invalid-usage nccl-internal-error rank-device-mapping-unknown
 """
 LAUNCH = """
     rendezvous-timeout master-unreachable port-in-use dns-failure world-size-mismatch stale-rendezvous-state store-lost
@@ -128,11 +128,12 @@ def test_every_fault_of_form_is_told_at_once_with_its_line(run: Run, tmp_path: P
         bad_role=GOOD.replace("role: context", "role: guilty"),
         other_id=GOOD.replace("{name}", "something-else"),
         short_anchor=GOOD.replace("['anchor of mine']", "['a']"),
+        no_field=GOOD.replace("what: here", "whatever: here", 1),
     )
     (folder / CAUSES).mkdir()
     (folder / CAUSES / "half.yaml").write_text("id: half\ntitle: Half\nseverity: dreadful\n")
     code, out, said = run("patterns", "lint", "--patterns", str(folder))
-    assert (code, out) == (2, "")
+    assert code == 2 and out.endswith(" 14 faults\n"), said
     told = {
         line.removeprefix("logsleuth: ").removeprefix(str(folder) + "/").partition(": ")[0]
         for line in said.splitlines()
@@ -144,6 +145,7 @@ def test_every_fault_of_form_is_told_at_once_with_its_line(run: Run, tmp_path: P
         "mine/bad-role.yaml:4",
         "mine/other-id.yaml:1",
         "mine/short-anchor.yaml:5",
+        "mine/no-field.yaml:8",
         "causes/half.yaml:3",
         "causes/half.yaml:1",
     }
@@ -223,6 +225,43 @@ def test_samples_are_read_with_all_other_patterns_beside_them(run: Run, tmp_path
     assert (code, out) == (2, "2 patterns, 2 samples, 0 near misses, 1 faults\n")
     assert said == f"{folder}/mine/my-other.yaml:8: sample 1: what is 'here', expected 'there'\n"
     assert run("patterns", "test", "none-such")[0] == 2
+
+
+def test_analyze_refuses_own_patterns_that_lint_refuses(run: Run, tmp_path: Path) -> None:
+    folder = files(tmp_path, no_field=GOOD.replace("what: here", "whatever: here", 1))
+    code, out, said = run("analyze", str(folder), "--patterns", str(folder))
+    assert (code, out) == (2, "")
+    assert f"{folder}/mine/no-field.yaml:8: sample 1: 'whatever' is no field of note" in said
+
+
+# --- what no pattern reads -------------------------------------------------------------------------------------------
+
+
+def test_unread_lines_are_counted_by_kind_over_all_files(run: Run, tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "a.log").write_text(
+        "step 1\nfrob error: slot 7 of 10.0.0.1 is gone\nfrob error: slot 8 of 10.0.0.2 is gone\n"
+    )
+    (logs / "b.log").write_text("frob error: slot 9 of 10.0.0.3 is gone\nTypeError: x\nERROR the cat is out\n")
+    code, out, said = run("patterns", "unread", str(logs))
+    assert (code, said) == (0, "2 kinds, 4 lines\n")
+    assert out.splitlines() == [
+        "      3     2  frob error: slot 7 of 10.0.0.1 is gone",
+        "      1     1  ERROR the cat is out",
+    ]
+    listed = json.loads(run("patterns", "unread", str(logs), "--json")[1])
+    assert listed[0]["masked"] == "frob error: slot <N> of <IP> is gone"
+    assert [Path(name).name for name in listed[0]["sources"]] == ["a.log", "b.log"]
+
+
+def test_what_own_patterns_read_is_no_longer_unread(run: Run, tmp_path: Path) -> None:
+    mine = files(tmp_path / "own", my_own=GOOD.replace("anchor of mine", "ERROR anchor of mine"))
+    log = tmp_path / "a.log"
+    log.write_text("ERROR anchor of mine here\nERROR anchor of yours here\n")
+    assert run("patterns", "unread", str(log), "--patterns", str(mine))[1] == (
+        "      1     1  ERROR anchor of yours here\n"
+    )
 
 
 # --- a new pattern ---------------------------------------------------------------------------------------------------

@@ -41,6 +41,17 @@ def load_catalog(extra: Iterable[Path] = (), *, samples: bool = True) -> Catalog
     ``samples``: with the samples and near-misses of the patterns, which an analysis does not need. Raises CatalogError
     with every fault of every file at once.
     """
+    catalog, faults = load_partly(extra, samples=samples)
+    if faults:
+        raise CatalogError(faults, hint="`logsleuth patterns lint` tells what else is wrong")
+    return catalog
+
+
+def load_partly(extra: Iterable[Path] = (), *, samples: bool = True) -> tuple[Catalog, list[str]]:
+    """What can be read of the catalog, and the faults of the files that cannot (``path:line: sentence``).
+
+    Raises CatalogError only where there is no folder or no file to read.
+    """
     folders = [builtin_folder(), *extra]
     missing = [f"{folder}: no such folder" for folder in folders[1:] if not folder.is_dir()]
     if missing:
@@ -51,11 +62,13 @@ def load_catalog(extra: Iterable[Path] = (), *, samples: bool = True) -> Catalog
     signature = _signature((path, stat) for _, path, stat in files)
     raw = _from_cache("catalog", signature)
     shown = _from_cache("samples", signature) if samples else {}
+    faults: list[str] = []
     if raw is None or shown is None:
-        raw, shown = _read_all((folder, Path(path)) for folder, path, _ in files)
-        _to_cache("catalog", signature, raw)
-        _to_cache("samples", signature, shown)
-    return _build(raw, shown if samples else {})
+        raw, shown, faults = _read_all((folder, Path(path)) for folder, path, _ in files)
+        if not faults:
+            _to_cache("catalog", signature, raw)
+            _to_cache("samples", signature, shown)
+    return _build(raw, shown if samples else {}), faults
 
 
 def _files(folder: str) -> Iterator[tuple[str, os.stat_result]]:
@@ -111,8 +124,8 @@ def _to_cache(kind: str, signature: str, raw: Mapping[str, Any]) -> None:
     keep(kind, signature, content)
 
 
-def _read_all(files: Iterable[tuple[Path, Path]]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Every file validated, and the samples of each pattern; all faults together."""
+def _read_all(files: Iterable[tuple[Path, Path]]) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
+    """Every file validated: the sound ones, the samples of each pattern, and the faults of all others together."""
     import yaml
     from pydantic import ValidationError
 
@@ -154,9 +167,7 @@ def _read_all(files: Iterable[tuple[Path, Path]]) -> tuple[dict[str, Any], dict[
         if room != CAUSES:
             samples[checked.id] = {name: entry.pop(name) for name in ("samples", "near_misses")}
         raw[CAUSES if room == CAUSES else "patterns"][checked.id] = entry
-    if faults:
-        raise CatalogError(faults, hint="`logsleuth patterns lint` explains each of them")
-    return raw, samples
+    return raw, samples, faults
 
 
 def _line_of(path: Path, location: tuple[int | str, ...]) -> int:

@@ -51,7 +51,7 @@ def events(
         raise UsageError(f"--format {format_name}: not one of {', '.join(FORMATS)}")
     catalog = catalog_with(patterns)
     chosen = _Selection.asked(catalog, rank or [], pattern or [], kind or [], role or [], since, until)
-    rows = list(_rows(_scanned(paths, catalog), chosen))
+    rows = list(_rows(scanned(paths, catalog), chosen))
     if chosen.timeless:
         typer.echo(f"events left out because they have no time: {chosen.timeless}", err=True)
     _write(render(rows, format_name, _terminal_columns()))
@@ -60,7 +60,8 @@ def events(
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
-def _scanned(paths: Sequence[str], catalog: Catalog) -> list[SourceScan]:
+def scanned(paths: Sequence[str], catalog: Catalog) -> list[SourceScan]:
+    """Every source of ``paths``, scanned; what was skipped is told on standard error."""
     from logsleuth.execute.here import scan_here
     from logsleuth.scan.index import build_index
     from logsleuth.sources.discover import discover

@@ -1,4 +1,4 @@
-"""The catalog with a user's own folders over it, checked before anything runs with it."""
+"""The catalog of a command: the built-in one, or with a user's own folders over it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def catalog_with(folders: Sequence[Path] | None) -> Catalog:
-    """Raises CatalogError with every fault of the user's files; what came with LogSleuth is not linted again."""
-    from logsleuth.catalog.load import load_catalog
+    """Raises CatalogError with every fault of the user's files."""
+    if not folders:
+        from logsleuth.catalog.load import load_catalog
 
-    catalog = load_catalog(folders or ())
-    if folders:
-        from logsleuth.patterncheck.lint import lint
+        return load_catalog()
+    from logsleuth.patterncheck.checked import checked_catalog
 
-        faults = lint(catalog, folders)
-        if faults:
-            raise CatalogError(faults)
+    catalog, faults = checked_catalog(folders)
+    if faults:
+        raise CatalogError(faults)
     return catalog

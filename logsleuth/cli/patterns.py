@@ -1,4 +1,4 @@
-"""``logsleuth patterns list|lint|test|new|schema|docs``: the catalog as its authors see it."""
+"""``logsleuth patterns list|lint|test|new|unread|schema|docs``: the catalog as its authors see it."""
 
 from __future__ import annotations
 
@@ -42,10 +42,11 @@ def list_patterns(
 @patterns_app.command("lint")
 def lint_patterns(patterns: Folders = None) -> None:
     """Every fault of every file; exits 2 if there is one."""
+    from logsleuth.catalog.load import load_partly
     from logsleuth.patterncheck.lint import lint
 
-    catalog = load_catalog(patterns or ())
-    faults = lint(catalog)
+    catalog, faults = load_partly(patterns or ())
+    faults += lint(catalog)
     samples = sum(len(p.samples) for p in catalog.patterns.values())
     _tell(faults, f"{len(catalog.patterns)} patterns with {samples} samples, {len(catalog.causes)} causes")
 
@@ -96,6 +97,26 @@ def new_pattern(
         typer.echo(f"already read by {', '.join(known)}: a new wording of it is one more sample there", err=True)
     typer.echo(f"save it as patterns/FAMILY/{chosen}.yaml, then run: logsleuth patterns lint", err=True)
     typer.echo(skeleton(text, chosen, event, role), nl=False)
+
+
+@patterns_app.command("unread")
+def unread(
+    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, folders, globs, archives, or -.")],
+    patterns: Folders = None,
+    as_json: Annotated[bool, typer.Option("--json", help="With the masked line and every source.")] = False,
+) -> None:
+    """Error-like lines of logs that no pattern reads: how often, in how many files, and one of each kind."""
+    from logsleuth.cli.events import scanned
+    from logsleuth.cli.own import catalog_with
+    from logsleuth.patterncheck.unread import unread_kinds
+
+    kinds = unread_kinds(scanned(paths, catalog_with(patterns)))
+    if as_json:
+        typer.echo(json.dumps([asdict(kind) for kind in kinds], indent=2, ensure_ascii=False))
+        return
+    for kind in kinds:
+        typer.echo(f"{kind.count:7} {len(kind.sources):5}  {kind.sample}")
+    typer.echo(f"{len(kinds)} kinds, {sum(kind.count for kind in kinds)} lines", err=True)
 
 
 @patterns_app.command("schema")

@@ -85,6 +85,7 @@ def deaths(job: JobView, catalog: Catalog) -> list[tuple[Event, ProcessExit]]:
     telling = _self_explaining(job, catalog)
     explained = {job.rank(e) for e in telling}
     raised = {e.origin.pid for e in telling if isinstance(e.fact, PythonException)}
+    actors = {f.pid for _, f in job.of(ProcessExit, by="ray") if f.pid is not None}
     found = []
     for event, fact in job.of(ProcessExit):
         signal = signal_of(fact)
@@ -101,6 +102,8 @@ def deaths(job: JobView, catalog: Catalog) -> list[tuple[Event, ProcessExit]]:
         if signal == "SIGKILL" and fact.pid in killed:
             continue
         if signal is None and fact.pid is not None and fact.pid in raised:
+            continue
+        if fact.by == "ray" and fact.pid is None and actors and actors <= raised:
             continue
         if signal is None and (fact.exit_code or 0) > 0 and explained:
             rank = rank_that_died(job, fact)
