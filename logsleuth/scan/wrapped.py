@@ -26,8 +26,10 @@ _STEPS = (1, 2, 3, 4, 6, 8, 10, 12)
 LINES_BEFORE = 3
 #: Of the longest piece, the length that a full one has.
 NEARLY_FULL = 0.75
-#: A message that a terminal wrapped fills its line; shorter lines are not joined.
+#: A message that a terminal wrapped fills its line; shorter lines are not joined ..
 SHORTEST_WRAPPED = 40
+#: .. but where they may be the end of one that fills the line before.
+SHORTEST_BEFORE_THE_END = 70
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,14 @@ class Joined:
     own_start: int
     own_end: int
     head: Prefixed | None
+
+
+def could_be_wrapped(window: Window, piece: Piece, text: str) -> bool:
+    """Whether ``text`` (of ``piece``) is long enough to go on, or stands behind a line that is."""
+    if len(text) >= SHORTEST_WRAPPED:
+        return True
+    before = previous_line(window.data, piece.start)
+    return before is not None and len(before.text.rstrip()) >= SHORTEST_BEFORE_THE_END
 
 
 def joined(window: Window, piece: Piece, text: str, *, with_previous: bool) -> Iterator[Joined]:

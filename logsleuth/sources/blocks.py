@@ -54,6 +54,8 @@ def windows(stream: BinaryIO, block: int = BLOCK, margin: int = MARGIN) -> Itera
         final = not chunk
         keep = max(0, lo - margin)
         data, base, lo = data[keep:] + chunk, base + keep, lo - keep
+        if not final and not base and len(data) < block:
+            continue  # a short source is one window
         hi = len(data) if final else _last_line_end(data, lo, margin)
         if hi > lo:
             yield Window(data, base, lo, hi, final)

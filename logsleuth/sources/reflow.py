@@ -3,9 +3,10 @@
     [rank2]:[E1103 04:12:09.912345678 ProcessGroupNCCL.cpp:629] [Rank 2] Watchdog ca
     ught collective operation timeout: WorkNCCL(SeqNum=88123, OpType=ALLREDUCE, Nume
 
-Such a text betrays itself: no line is longer than the terminal was wide, and many different lines are exactly that long
-and go on in a line without a prefix of its own. Boxes and quotes around the text, and blanks that fill its lines, are
-looked through. Words that an editor wrapped at blanks are another matter: nothing tells where they end.
+Such a text betrays itself: no line is longer than the terminal was wide, and several different lines are exactly that
+long and go on in a line without a prefix of its own. An editor or a mail program breaks between words: then no line
+goes on whose next word would have fitted. Boxes and quotes around the text, and blanks that fill its lines, are looked
+through.
 """
 
 from __future__ import annotations
@@ -26,14 +27,20 @@ WIDEST = 400
 #: No terminal's memory is larger than this.
 LARGEST = 512 * 1024
 #: Different lines of that width that go on in the next one.
-FEWEST_FULL = 3
+FEWEST_FULL = 2
+#: The same where the breaks are between words, which is weaker evidence.
+FEWEST_FULL_OF_WORDS = 4
+#: Lines shorter than this share of the width say nothing of it.
+LONG = 0.5
 #: Of the lines of that width, those that go on.
 MOST_GO_ON = 0.7
 #: Lines longer than the width, which somebody mended or added by hand, one in so many.
 ONE_LONGER_IN = 25
-#: Tables and rules are as wide as each other and end with these.
+#: Tables and rules are as wide as each other; they begin and end with one of these, or end with two.
 _TABLE_ENDS = frozenset("|+-=*#_~│┃┤╮╯╗╝║─━")
 _BORDERS = frozenset("|│┃║")
+#: Frames of which every line is part are taken off also where no line was broken; a table has other lines too.
+_FRAMES = frozenset("│┃║")
 _LEADS = frozenset(" \t>│┃║")
 
 
@@ -50,19 +57,27 @@ class _Line:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Break:
+    """How lines were broken: at a width, within words or (``words``) between them."""
+
+    width: int
+    words: bool
+
+
 def reflowed(window: Window) -> Window | None:
     """``window`` with its lines whole; ``None`` where no terminal broke them. Only short texts are looked at."""
     if not window.final or window.base or window.starts or len(window.data) > LARGEST or not _could_be(window.data):
         return None
-    lines = _lines(window.data)
-    width = _width(lines)
-    if width is None:
+    lines, framed = _lines(window.data)
+    how = _how(lines)
+    if how is None and not framed:
         return None
-    own = _own_keys(lines, width)
+    own = _own_keys(lines, how.width) if how is not None else frozenset()
     mend = Mend(window)
     for line, after in zip(lines, (*lines[1:], None), strict=True):
         mend.add(line.begin, line.end)
-        joint = _joint(line, after, width, own)
+        joint = _joint(line, after, how, own) if how is not None else None
         if joint is None:
             mend.add(line.newline, line.stop)
         elif joint:
@@ -71,20 +86,21 @@ def reflowed(window: Window) -> Window | None:
 
 
 def _could_be(data: bytes) -> bool:
-    """A quick look: do several of the longest lines have one length?"""
+    """A quick look: are several lines nearly as long as the longest ones?"""
     lengths = Counter(map(len, data.split(b"\n")))
     longer, allowed = 0, lengths.total() // ONE_LONGER_IN + FEWEST_FULL
     for length in sorted(lengths, reverse=True):
         if longer > allowed or length < NARROWEST:
             return False
-        if lengths[length] >= FEWEST_FULL and length <= 3 * WIDEST:
+        near = sum(lengths[length - less] for less in range(12))
+        if near >= FEWEST_FULL and length <= 3 * WIDEST:
             return True
         longer += lengths[length]
     return False
 
 
-def _lines(data: bytes) -> list[_Line]:
-    """Every line, without the quote marks, the box and the indent that all of them have in common."""
+def _lines(data: bytes) -> tuple[list[_Line], bool]:
+    """Every line, without the quote marks, the box and the indent that all of them have in common; was it a box?"""
     raw = data.split(b"\n")
     texts = [line.decode("utf-8", "replace").rstrip("\r") for line in raw]
     shown = [text for text in texts if text.strip()]
@@ -103,7 +119,7 @@ def _lines(data: bytes) -> list[_Line]:
         begin = min(end, at + len(lead.encode())) if text.startswith(lead) else at
         lines.append(_Line(begin, end, newline, stop, width, inner[len(lead) :] if text.startswith(lead) else inner))
         at = stop
-    return lines
+    return lines, len(shown) > 4 and (border in _FRAMES or any(char in _FRAMES for char in lead))
 
 
 def _byte_length(line: bytes, text: str) -> int:
@@ -134,51 +150,66 @@ def _right_border(texts: Sequence[str]) -> str:
     return char if char in _BORDERS and count > 0.8 * len(texts) else ""
 
 
-def _width(lines: Sequence[_Line]) -> int | None:
-    """How wide the terminal was; ``None`` where the lines do not say."""
+def _how(lines: Sequence[_Line]) -> _Break | None:
+    """How wide the terminal was and where it broke; ``None`` where the lines do not say."""
     counts = Counter(line.width for line in lines)
     allowed = len(lines) // ONE_LONGER_IN
     longer = 0
     for width in sorted(counts, reverse=True):
         if longer > allowed or width < NARROWEST:
             return None
-        if counts[width] >= FEWEST_FULL and width <= WIDEST and _is_a_terminals(lines, width):
-            return width
+        within = _evidence(lines, _Break(width, words=False)) if counts[width] >= FEWEST_FULL else 0
+        between = _evidence(lines, _Break(width, words=True)) if not longer else 0
+        if width <= WIDEST and (within >= FEWEST_FULL or between >= FEWEST_FULL_OF_WORDS):
+            # Where words were kept whole, some lines are as wide as the terminal by chance.
+            return _Break(width, words=between >= FEWEST_FULL_OF_WORDS and between > 2 * within)
         longer += counts[width]
     return None
 
 
-def _is_a_terminals(lines: Sequence[_Line], width: int) -> bool:
-    own = _own_keys(lines, width)
+def _evidence(lines: Sequence[_Line], how: _Break) -> int:
+    """How many different lines were broken so; 0 where too many others were not."""
+    own = _own_keys(lines, how.width)
     going_on: set[str] = set()
     goes_on = ends = 0
     for line, after in itertools.pairwise(lines):
-        if line.width != width or not line.text:
+        if not line.text or (line.width < how.width * LONG if how.words else line.width != how.width):
             continue
-        if _joint(line, after, width, own) is None:
-            ends += 1
+        if _joint(line, after, how, own) is None:
+            # Between words, a line that ends before another message says nothing.
+            ends += not how.words or (bool(after.text.strip()) and not read_prefix(after.text).key)
         elif (kind := masked(line.text)) != masked(after.text):
             going_on.add(kind)
             goes_on += 1
-    return len(going_on) >= FEWEST_FULL and goes_on >= MOST_GO_ON * (goes_on + ends)
+    return len(going_on) if goes_on >= MOST_GO_ON * (goes_on + ends) else 0
 
 
 def _own_keys(lines: Sequence[_Line], width: int) -> frozenset[str]:
     """The prefixes of lines that surely begin a message: those that do not follow a full line."""
-    starts = [after for line, after in itertools.pairwise(lines) if line.width < width - 1]
+    starts = [after for line, after in itertools.pairwise(lines) if line.width < width * LONG]
     return frozenset(key for line in (*lines[:1], *starts) if (key := read_prefix(line.text).key))
 
 
-def _joint(line: _Line, after: _Line | None, width: int, own: frozenset[str]) -> str | None:
+def _joint(line: _Line, after: _Line | None, how: _Break, own: frozenset[str]) -> str | None:
     """What stood between two lines: nothing, or a blank lost at the edge; ``None`` where the first one ends."""
-    if after is None or not after.text.strip() or line.width not in (width, width - 1):
+    if after is None or not line.text or not after.text.strip() or _is_of_table(line.text):
         return None
-    if not line.text or line.text[-1] in _TABLE_ENDS:
-        return None
-    blank = line.width < width
+    if how.words:
+        fitted = line.width + 1 + len(after.text.split(maxsplit=1)[0]) <= how.width
+        blank = True
+        if fitted or line.width < how.width * LONG:
+            return None
+    else:
+        blank = line.width < how.width
+        if line.width not in (how.width, how.width - 1):
+            return None
     if blank and after.text[0].isspace():
         return None
     prefixed = read_prefix(after.text)
     if prefixed.key and (prefixed.key in own or prefixed.origin.rank is not None or prefixed.stamp is not None):
         return None
     return " " if blank else ""
+
+
+def _is_of_table(text: str) -> bool:
+    return text[-1] in _TABLE_ENDS and (text.lstrip()[:1] in _TABLE_ENDS or text[-2:-1] == text[-1])

@@ -18,7 +18,7 @@ from logsleuth.scan.lines import Piece, following, piece_at, previous_line
 from logsleuth.scan.parsers import PARSERS
 from logsleuth.scan.sections import Sections
 from logsleuth.scan.traceback import HEADER, is_final_line, read_traceback
-from logsleuth.scan.wrapped import SHORTEST_WRAPPED, joined
+from logsleuth.scan.wrapped import could_be_wrapped, joined
 from logsleuth.sources.blocks import Window, windows
 from logsleuth.sources.partials import Mender, mender_for
 from logsleuth.sources.prefixes import Prefixed, read_prefix, split_segments
@@ -182,7 +182,7 @@ class _TextScan:
         if (
             pattern.keep == "latest-per-key"
             or self._joins[pattern.id] > JOIN_BUDGET
-            or (len(text) < SHORTEST_WRAPPED and not plain)
+            or (not plain and not could_be_wrapped(window, piece, text))
         ):
             return None
         # A message may be read in full on a line of its own while the line before holds its rank.
@@ -304,5 +304,5 @@ def _filled(extracts: Iterable[Extract]) -> int:
     """How many fields were read, of the fact and of its origin."""
     extracts = list(extracts)
     values = (getattr(e.fact, name) for e in extracts for name in e.fact.__dataclass_fields__)
-    told: int = sum(len(e.origin.learnt) for e in extracts)
-    return told + sum(value is not None and value is not False and value != () for value in values)
+    told = sum(len(e.origin.learnt) for e in extracts)
+    return told + len([value for value in values if value is not None and value is not False and value != ()])
