@@ -47,7 +47,7 @@ _LEADS = frozenset(" \t>│┃║")
 @dataclass(frozen=True, slots=True)
 class _Line:
     """``begin`` and ``end`` without the frame around it, ``newline`` and ``stop`` around the line feed; ``width`` in
-    characters."""
+    characters; ``padded``: blanks stood behind the text, more than a frame keeps."""
 
     begin: int
     end: int
@@ -55,6 +55,7 @@ class _Line:
     stop: int
     width: int
     text: str
+    padded: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,20 +107,29 @@ def _lines(data: bytes) -> tuple[list[_Line], bool]:
     shown = [text for text in texts if text.strip()]
     lead = _common_lead(shown)
     border = _right_border(shown)
+    inners = [_inner(text, border) for text in texts]
+    margin = min((room for (inner, room) in inners if inner), default=0)
     lines: list[_Line] = []
     at = 0
     for number, (line, text) in enumerate(zip(raw, texts, strict=True)):
         newline = at + len(line)
         stop = newline + (1 if number + 1 < len(raw) else 0)
-        inner = text.rstrip()
-        if border and inner.endswith(border):
-            inner = inner[:-1].rstrip()
+        inner, room = inners[number]
         width = len(inner)
         end = at + (width if line.isascii() else _byte_length(line, inner))
         begin = min(end, at + len(lead.encode())) if text.startswith(lead) else at
-        lines.append(_Line(begin, end, newline, stop, width, inner[len(lead) :] if text.startswith(lead) else inner))
+        shown_text = inner[len(lead) :] if text.startswith(lead) else inner
+        lines.append(_Line(begin, end, newline, stop, width, shown_text, room > margin))
         at = stop
     return lines, len(shown) > 4 and (border in _FRAMES or any(char in _FRAMES for char in lead))
+
+
+def _inner(text: str, border: str) -> tuple[str, int]:
+    """``text`` without the frame at its end and the blanks before, and how many blanks these are."""
+    unframed = text.rstrip()
+    unframed = unframed[:-1] if border and unframed.endswith(border) else text
+    inner = unframed.rstrip()
+    return inner, len(unframed) - len(inner)
 
 
 def _byte_length(line: bytes, text: str) -> int:
@@ -208,7 +218,7 @@ def _joint(line: _Line, after: _Line | None, how: _Break, own: frozenset[str]) -
     prefixed = read_prefix(after.text)
     if prefixed.key and (prefixed.key in own or prefixed.origin.rank is not None or prefixed.stamp is not None):
         return None
-    return " " if blank else ""
+    return " " if blank or line.padded else ""
 
 
 def _is_of_table(text: str) -> bool:
