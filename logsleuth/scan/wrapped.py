@@ -92,7 +92,8 @@ def _after(window: Window, piece: Piece, width: int, key: str) -> list[str]:
         if following is None or following.text.startswith(FILE_HEADER):
             break
         prefixed = read_prefix(following.text)
-        if prefixed.key not in ("", key) or (number >= LINES_AFTER and not prefixed.text.strip()):
+        # A launcher's part of the prefix alone may be repeated on each line: the quote marks of a mail, a tee's label.
+        if not key.startswith(prefixed.key) or (number >= LINES_AFTER and not prefixed.text.strip()):
             break
         line = following
         after.append(prefixed.text.strip())

@@ -20,6 +20,8 @@ MOST_UNPACKED_BYTES = 64 * 1024**3
 #: Open streams that are kept for the next member of a compressed archive.
 MOST_PARKED = 4
 BUFFER = 1024 * 1024
+#: Layers of one stream that are asked for damage.
+MOST_LAYERED = 16
 #: What decompressors raise on damaged input.
 DAMAGE: tuple[type[Exception], ...] = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, OSError, RuntimeError)
 
@@ -47,6 +49,8 @@ class Tolerant(Layer):
         self._also_close = also_close
         self._given = 0
         self._ended = False
+        #: What was wrong where the stream ended too early.
+        self.damage: str | None = None
 
     def _next(self, size: int) -> bytes:
         if self._ended:
@@ -55,6 +59,7 @@ class Tolerant(Layer):
             data = _read1(self._stream)(size)
         except DAMAGE as error:
             self._ended = True
+            self.damage = str(error) or type(error).__name__
             if not self._given:
                 raise OSError(f"cannot be unpacked: {error}") from error
             return b""
@@ -151,6 +156,18 @@ class Transcoded(Layer):
 
 def buffered(raw: io.RawIOBase) -> BinaryIO:
     return cast(BinaryIO, io.BufferedReader(raw, BUFFER))
+
+
+def damage_of(stream: object) -> str | None:
+    """Why a stream, or one that it is made of, ended before its end; ``None`` where nothing was lost."""
+    for _ in range(MOST_LAYERED):
+        if isinstance(stream, Tolerant) and stream.damage is not None:
+            return stream.damage
+        inner = getattr(stream, "raw", None) or getattr(stream, "_stream", None)
+        if inner is None:
+            return None
+        stream = inner
+    return None
 
 
 def _read1(stream: BinaryIO) -> Callable[[int], bytes]:

@@ -11,6 +11,7 @@ from logsleuth.model.events import Event, Fact, Locator, PythonException
 from logsleuth.model.origin import Origin
 from logsleuth.model.scan import Digest
 from logsleuth.model.source import Source
+from logsleuth.scan.conflicts import Conflicts
 from logsleuth.scan.digest import DigestBuilder
 from logsleuth.scan.extract import Extract, compiled, extract_all, looks_at_the_beginning
 from logsleuth.scan.index import PatternIndex
@@ -58,6 +59,7 @@ class _TextScan:
         self._final_lines: set[int] = set()
         self._mend: Mender | None = None
         self._sections = Sections(source.origin)
+        self._conflicts = Conflicts()
 
     def window(self, read: Window) -> None:
         """Scan the next window of the source, with the lines whole that a collector or a terminal broke."""
@@ -94,6 +96,7 @@ class _TextScan:
             self._digest.flags.add("shrunk")
         if not self._digest.bytes_read:
             self._digest.flags.add("empty")
+        self._digest.notes += self._conflicts.notes(self._source.name)
         digest = self._digest.build()
         digest = replace(digest, tails=(*digest.tails, *self._sections.tails()))
         return [self._with_count(event) for event in self._latest_only(events)], digest
@@ -273,7 +276,9 @@ class _TextScan:
         if key in self._seen:
             return
         self._seen.add(key)
-        origin = prefixed.origin.merged(said).merged(self._sections.origin_at(start))
+        given = self._sections.origin_at(start)
+        self._conflicts.compare(prefixed.origin, given)
+        origin = prefixed.origin.merged(said).merged(given)
         self._events.append(
             Event(
                 fact=fact,
