@@ -93,7 +93,8 @@ def _after(window: Window, piece: Piece, width: int, key: str) -> list[str]:
             break
         prefixed = read_prefix(following.text)
         # A launcher's part of the prefix alone may be repeated on each line: the quote marks of a mail, a tee's label.
-        if not key.startswith(prefixed.key) or (number >= LINES_AFTER and not prefixed.text.strip()):
+        begins_own = not prefixed.key and len(prefixed.text) < len(following.text)
+        if begins_own or not key.startswith(prefixed.key) or (number >= LINES_AFTER and not prefixed.text.strip()):
             break
         line = following
         after.append(prefixed.text.strip())

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from logsleuth.model.masking import masked
@@ -179,19 +179,39 @@ def _how(lines: Sequence[_Line]) -> _Break | None:
 
 def _evidence(lines: Sequence[_Line], how: _Break) -> int:
     """How many different lines were broken so; 0 where too many others were not."""
-    own = _own_keys(lines, how.width)
-    going_on: set[str] = set()
+    fewest = FEWEST_FULL_OF_WORDS if how.words else FEWEST_FULL
+    pairs = [
+        (line, after)
+        for line, after in itertools.pairwise(lines)
+        if (line.width >= how.width * LONG if how.words else line.width == how.width) and line.text
+    ]
+    broken = [pair for pair in pairs if _is_broken(*pair, how)]
+    if len(broken) < fewest:
+        return 0
+    going_on = {
+        kind
+        for line, after in broken
+        if not _begins_own(after.text) and (kind := masked(line.text)) != masked(after.text)
+    }
+    if len(going_on) < fewest:
+        return 0
     goes_on = ends = 0
-    for line, after in itertools.pairwise(lines):
-        if not line.text or (line.width < how.width * LONG if how.words else line.width != how.width):
-            continue
-        if _joint(line, after, how, own) is None:
-            # Between words, a line that ends before another message says nothing.
-            ends += not how.words or (bool(after.text.strip()) and not read_prefix(after.text).key)
-        elif (kind := masked(line.text)) != masked(after.text):
-            going_on.add(kind)
+    for line, after in pairs:
+        begins_own = _begins_own(after.text)
+        if _is_broken(line, after, how) and not begins_own:
             goes_on += 1
+        else:
+            # Between words, a line that ends before another message says nothing.
+            ends += not how.words or (bool(after.text.strip()) and not begins_own)
     return len(going_on) if goes_on >= MOST_GO_ON * (goes_on + ends) else 0
+
+
+def _begins_own(text: str, own: Collection[str] | None = None) -> bool:
+    """Whether a line begins a message of its own. A weak prefix counts if it is among ``own``, where that is given."""
+    prefixed = read_prefix(text)
+    if prefixed.origin.rank is not None or prefixed.stamp is not None:
+        return True
+    return bool(prefixed.key) and (own is None or prefixed.key in own)
 
 
 def _own_keys(lines: Sequence[_Line], width: int) -> frozenset[str]:
@@ -200,25 +220,21 @@ def _own_keys(lines: Sequence[_Line], width: int) -> frozenset[str]:
     return frozenset(key for line in (*lines[:1], *starts) if (key := read_prefix(line.text).key))
 
 
-def _joint(line: _Line, after: _Line | None, how: _Break, own: frozenset[str]) -> str | None:
-    """What stood between two lines: nothing, or a blank lost at the edge; ``None`` where the first one ends."""
-    if after is None or not line.text or not after.text.strip() or _is_of_table(line.text):
-        return None
+def _is_broken(line: _Line, after: _Line, how: _Break) -> bool:
+    """Whether the widths allow that ``line`` goes on in ``after``."""
+    if not after.text.strip() or _is_of_table(line.text):
+        return False
     if how.words:
         fitted = line.width + 1 + len(after.text.split(maxsplit=1)[0]) <= how.width
-        blank = True
-        if fitted or line.width < how.width * LONG:
-            return None
-    else:
-        blank = line.width < how.width
-        if line.width not in (how.width, how.width - 1):
-            return None
-    if blank and after.text[0].isspace():
+        return not fitted and line.width >= how.width * LONG and not after.text[0].isspace()
+    return line.width == how.width or (line.width == how.width - 1 and not after.text[0].isspace())
+
+
+def _joint(line: _Line, after: _Line | None, how: _Break, own: frozenset[str]) -> str | None:
+    """What stood between two lines: nothing, or a blank lost at the edge; ``None`` where the first one ends."""
+    if after is None or not line.text or not _is_broken(line, after, how) or _begins_own(after.text, own):
         return None
-    prefixed = read_prefix(after.text)
-    if prefixed.key and (prefixed.key in own or prefixed.origin.rank is not None or prefixed.stamp is not None):
-        return None
-    return " " if blank or line.padded else ""
+    return " " if how.words or line.width < how.width or line.padded else ""
 
 
 def _is_of_table(text: str) -> bool:

@@ -30,7 +30,7 @@ LATEST_PER_WINDOW = 256
 #: Hits of a ``count`` pattern that are read; the rest is counted.
 READ_OF_COUNTED = 16
 #: Failed attempts to join, per pattern and source, after which the pattern is no longer tried on joined lines.
-JOIN_BUDGET = 2000
+JOIN_BUDGET = 500
 TRACEBACK_LINES = 250
 _CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 
