@@ -5,11 +5,16 @@ Nothing is copied to another place of the source: evidence is cited where it sta
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from logsleuth.sources.blocks import Window
+
+#: A source's window as it was read -> the same with its lines whole.
+Mender = Callable[[Window], Window]
 
 
 class Mend:
-    """Collects the pieces of one window in their new order: ranges of its data, and blanks that stand for a break."""
+    """Collects the pieces of one window in their new order: ranges of its data, and a few letters of our own."""
 
     def __init__(self, window: Window) -> None:
         self._window = window
@@ -24,6 +29,8 @@ class Mend:
     def add(self, begin: int, end: int) -> None:
         """``data[begin:end]`` of the window as it was read."""
         window = self._window
+        if begin >= end:
+            return
         if begin != self._next or not self._starts:
             self._starts.append(self._length)
             self._places.append(window.base + begin)
@@ -35,10 +42,10 @@ class Mend:
         self._length += end - begin
         self._next = end
 
-    def blank(self) -> None:
-        """A blank where a terminal or an editor broke the line."""
-        self._parts.append(b" ")
-        self._length += 1
+    def insert(self, letters: bytes) -> None:
+        """A blank where an editor broke the line, a colon behind a label."""
+        self._parts.append(letters)
+        self._length += len(letters)
         self._next = -1
 
     def window(self) -> Window:

@@ -12,17 +12,16 @@ import re
 from collections.abc import Callable, Iterator
 
 from logsleuth.sources.blocks import Window
-from logsleuth.sources.mended import Mend
+from logsleuth.sources.mended import Mend, Mender
 
 #: Lines of the other stream that may stand between two parts.
 MOST_BETWEEN = 64
 _CRI = re.compile(rb"\d{4}-\d\d-\d\dT[0-9:.]{8,18}(?:Z|[+-]\d\d:\d\d) (?P<stream>stdout|stderr) (?P<tag>[PF])(?: |$)")
 _DOCKER_LEAD = b'{"log":"'
 _DOCKER_TAIL = re.compile(rb'","stream":"(?P<stream>stdout|stderr)"')
-Mender = Callable[[Window], Window]
 
 
-def mender_for(head: bytes) -> Mender | None:
+def partials_of(head: bytes) -> Mender | None:
     """What joins the cut lines of a source that begins with ``head``; ``None`` where no runtime wrote it."""
     first = head.lstrip(b"\xef\xbb\xbf\r\n")[:64]
     if _CRI.match(first):

@@ -41,6 +41,19 @@ _TABLE_ENDS = frozenset("|+-=*#_~│┃┤╮╯╗╝║─━")
 _BORDERS = frozenset("|│┃║")
 #: Frames of which every line is part are taken off also where no line was broken; a table has other lines too.
 _FRAMES = frozenset("│┃║")
+#: What nobody continues a line with.
+_BEGINNINGS = (
+    "Traceback (most recent call last)",
+    "terminate called",
+    "frame #",
+    "Exception raised from",
+    "Fatal Python error",
+    "During handling of",
+    "The above exception",
+    "WARNING:",
+    "ERROR:",
+    "INFO:",
+)
 _LEADS = frozenset(" \t>│┃║")
 
 
@@ -82,7 +95,7 @@ def reflowed(window: Window) -> Window | None:
         if joint is None:
             mend.add(line.newline, line.stop)
         elif joint:
-            mend.blank()
+            mend.insert(b" ")
     return mend.window()
 
 
@@ -201,13 +214,15 @@ def _evidence(lines: Sequence[_Line], how: _Break) -> int:
         if _is_broken(line, after, how) and not begins_own:
             goes_on += 1
         else:
-            # Between words, a line that ends before another message says nothing.
-            ends += not how.words or (bool(after.text.strip()) and not begins_own)
+            # Between words, a line that ends before another message, or before an indent, says nothing.
+            ends += not how.words or not (begins_own or after.text[:1].isspace() or not after.text)
     return len(going_on) if goes_on >= MOST_GO_ON * (goes_on + ends) else 0
 
 
 def _begins_own(text: str, own: Collection[str] | None = None) -> bool:
     """Whether a line begins a message of its own. A weak prefix counts if it is among ``own``, where that is given."""
+    if text.startswith(_BEGINNINGS):
+        return True
     prefixed = read_prefix(text)
     if prefixed.origin.rank is not None or prefixed.stamp is not None:
         return True

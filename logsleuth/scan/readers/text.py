@@ -21,9 +21,9 @@ from logsleuth.scan.sections import Sections
 from logsleuth.scan.traceback import HEADER, is_final_line, read_traceback
 from logsleuth.scan.wrapped import could_be_wrapped, joined
 from logsleuth.sources.blocks import Window, windows
-from logsleuth.sources.partials import Mender, mender_for
+from logsleuth.sources.mended import Mender
+from logsleuth.sources.menders import mender_for
 from logsleuth.sources.prefixes import Prefixed, read_prefix, split_segments
-from logsleuth.sources.reflow import reflowed
 
 #: Per window, the last hits of a ``latest-per-key`` pattern that are read.
 LATEST_PER_WINDOW = 256
@@ -63,9 +63,9 @@ class _TextScan:
 
     def window(self, read: Window) -> None:
         """Scan the next window of the source, with the lines whole that a collector or a terminal broke."""
-        if not read.base and not read.lo:
+        if self._mend is None:
             self._mend = mender_for(read.data)
-        window = self._mend(read) if self._mend is not None else reflowed(read) or read
+        window = self._mend(read)
         latest: dict[str, deque[int]] = {}
         for piece, patterns, error_like in self._pieces(window, latest):
             eager: list[PatternSpec] = []
@@ -169,14 +169,14 @@ class _TextScan:
 
     @staticmethod
     def _behind_prefixes(pattern: PatternSpec, text: str, prefixed: Prefixed) -> list[Extract]:
-        """What a pattern that asks for the beginning of a line reads where launchers and collectors stand before it."""
-        if pattern.regex is None or len(prefixed.text) == len(text) or not looks_at_the_beginning(pattern.regex):
+        """What a pattern that asks for the beginning of a line reads behind launchers, collectors and an indent."""
+        if pattern.regex is None or not looks_at_the_beginning(pattern.regex):
             return []
-        shift = len(text) - len(prefixed.text)
-        return [
-            replace(found, start=found.start + shift, end=found.end + shift)
-            for found in extract_all(pattern, prefixed.text)
-        ]
+        for inner in dict.fromkeys((prefixed.text, prefixed.text.lstrip())):
+            shift = len(text) - len(inner)
+            if shift and (found := extract_all(pattern, inner)):
+                return [replace(item, start=item.start + shift, end=item.end + shift) for item in found]
+        return []
 
     def _rejoined(
         self, window: Window, piece: Piece, pattern: PatternSpec, text: str, key: str, plain: list[Extract]
