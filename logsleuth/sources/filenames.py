@@ -78,10 +78,12 @@ def repeated(sizes: Mapping[str, int]) -> dict[str, str]:
 
 
 def _is_same_job(one: str, other: str) -> bool:
-    shorter, longer = sorted((one, other), key=len)
-    return longer == shorter or (
-        len(shorter.rpartition("/")[2]) >= SHORTEST_CUT_NAME and longer.startswith(shorter.rstrip(" ."))
-    )
+    """Whether two paths name one job, one of them perhaps cut."""
+    (folder, _, name), (other_folder, _, other_name) = one.rpartition("/"), other.rpartition("/")
+    if folder != other_folder:
+        return False
+    shorter, longer = sorted((name, other_name), key=len)
+    return longer == shorter or (len(shorter) >= SHORTEST_CUT_NAME and longer.startswith(shorter.rstrip(" .")))
 
 
 def natural(name: str) -> tuple[tuple[int, int, str], ...]:
