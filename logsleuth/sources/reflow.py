@@ -36,6 +36,12 @@ LONG = 0.5
 MOST_GO_ON = 0.7
 #: Lines longer than the width, which somebody mended or added by hand, one in so many.
 ONE_LONGER_IN = 25
+#: Names that somebody replaced in the paste made lines shorter and longer, by so many characters at most. Then the
+#: width must stand out: more lines have it than any length near it, so many times.
+LONGEST_CHANGE = 60
+STANDS_OUT = 2
+FEWEST_FULL_OF_CHANGED = 4
+ONE_CHANGED_IN = 3
 #: Tables and rules are as wide as each other; they begin and end with one of these, or end with two.
 _TABLE_ENDS = frozenset("|+-=*#_~│┃┤╮╯╗╝║─━")
 _BORDERS = frozenset("|│┃║")
@@ -73,10 +79,14 @@ class _Line:
 
 @dataclass(frozen=True, slots=True)
 class _Break:
-    """How lines were broken: at a width, within words or (``words``) between them."""
+    """How lines were broken: at a width, within words or (``words``) between them.
+
+    ``change``: how much longer a full line may have become since.
+    """
 
     width: int
     words: bool
+    change: int = 0
 
 
 def reflowed(window: Window) -> Window | None:
@@ -176,18 +186,31 @@ def _right_border(texts: Sequence[str]) -> str:
 def _how(lines: Sequence[_Line]) -> _Break | None:
     """How wide the terminal was and where it broke; ``None`` where the lines do not say."""
     counts = Counter(line.width for line in lines)
-    allowed = len(lines) // ONE_LONGER_IN
+    best: tuple[int, int, _Break] | None = None
     longer = 0
     for width in sorted(counts, reverse=True):
-        if longer > allowed or width < NARROWEST:
-            return None
-        within = _evidence(lines, _Break(width, words=False)) if counts[width] >= FEWEST_FULL else 0
-        between = _evidence(lines, _Break(width, words=True)) if not longer else 0
-        if width <= WIDEST and (within >= FEWEST_FULL or between >= FEWEST_FULL_OF_WORDS):
-            # Where words were kept whole, some lines are as wide as the terminal by chance.
-            return _Break(width, words=between >= FEWEST_FULL_OF_WORDS and between > 2 * within)
+        if longer > len(lines) // ONE_CHANGED_IN or width < NARROWEST:
+            break
+        if width <= WIDEST and counts[width] >= FEWEST_FULL:
+            unlike = longer > len(lines) // ONE_LONGER_IN
+            fewest = FEWEST_FULL_OF_CHANGED if unlike else FEWEST_FULL
+            how = _Break(width, words=False, change=LONGEST_CHANGE if longer else 0)
+            if not unlike or _stands_out(counts, width):
+                kinds = _evidence(lines, how)
+                if kinds >= fewest and (best is None or (counts[width], kinds) > best[:2]):
+                    best = counts[width], kinds, how
         longer += counts[width]
-    return None
+    widest = max(counts)
+    between = _evidence(lines, _Break(widest, words=True)) if NARROWEST <= widest <= WIDEST else 0
+    # Where words were kept whole, some lines are as wide as the terminal by chance.
+    if between >= FEWEST_FULL_OF_WORDS and (best is None or between > 2 * best[1]):
+        return _Break(widest, words=True)
+    return best[2] if best is not None else None
+
+
+def _stands_out(counts: Counter[int], width: int) -> bool:
+    near = max(counts[other] for other in range(width - 12, width + 13) if abs(other - width) > 1)
+    return counts[width] >= STANDS_OUT * near and max(counts) <= width + LONGEST_CHANGE
 
 
 def _evidence(lines: Sequence[_Line], how: _Break) -> int:
@@ -242,7 +265,9 @@ def _is_broken(line: _Line, after: _Line, how: _Break) -> bool:
     if how.words:
         fitted = line.width + 1 + len(after.text.split(maxsplit=1)[0]) <= how.width
         return not fitted and line.width >= how.width * LONG and not after.text[0].isspace()
-    return line.width == how.width or (line.width == how.width - 1 and not after.text[0].isspace())
+    return how.width <= line.width <= how.width + how.change or (
+        line.width == how.width - 1 and not after.text[0].isspace()
+    )
 
 
 def _joint(line: _Line, after: _Line | None, how: _Break, own: frozenset[str]) -> str | None:
