@@ -42,6 +42,8 @@ LONGEST_CHANGE = 60
 STANDS_OUT = 2
 FEWEST_FULL_OF_CHANGED = 4
 ONE_CHANGED_IN = 3
+#: Lines that begin with the same letters are two of one kind, and not one line.
+ALIKE = 10
 #: Tables and rules are as wide as each other; they begin and end with one of these, or end with two.
 _TABLE_ENDS = frozenset("|+-=*#_~│┃┤╮╯╗╝║─━")
 _BORDERS = frozenset("|│┃║")
@@ -247,7 +249,7 @@ def _begins_own(text: str, own: Collection[str] | None = None) -> bool:
     if text.startswith(_BEGINNINGS):
         return True
     prefixed = read_prefix(text)
-    if prefixed.origin.rank is not None or prefixed.stamp is not None:
+    if prefixed.stamp is not None or any(x is not None for x in (prefixed.origin.rank, prefixed.origin.role)):
         return True
     return bool(prefixed.key) and (own is None or prefixed.key in own)
 
@@ -260,7 +262,7 @@ def _own_keys(lines: Sequence[_Line], width: int) -> frozenset[str]:
 
 def _is_broken(line: _Line, after: _Line, how: _Break) -> bool:
     """Whether the widths allow that ``line`` goes on in ``after``."""
-    if not after.text.strip() or _is_of_table(line.text):
+    if not after.text.strip() or _is_of_table(line.text) or line.text[:ALIKE] == after.text[:ALIKE]:
         return False
     if how.words:
         fitted = line.width + 1 + len(after.text.split(maxsplit=1)[0]) <= how.width
