@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from logsleuth.catalog.spec import PatternSpec
 from logsleuth.scan.lines import FILE_HEADER
 from logsleuth.scan.prefilter import Prefilter, prefilter
+from logsleuth.scan.vocabulary import Vocabulary
 
 #: Lines with one of these that no pattern reads are counted as unknown trouble.
 ERROR_WORDS = (
@@ -32,7 +33,7 @@ class PatternIndex:
     The rest is what the scan asks of them for each hit, worked out once: ``read_at_once`` are those of
     ``patterns_of[i]`` that are read where they stand, ``latest_ids`` the ids of the others, of which the last hits
     alone are read (``latest`` holds these patterns by id); ``error_like[i]``: a line with anchor ``i`` looks like
-    trouble. ``file_header`` is the number of the anchor FILE_HEADER.
+    trouble. ``file_header`` is the number of the anchor FILE_HEADER. ``vocabulary``: the words of all messages.
     """
 
     anchors: tuple[bytes, ...]
@@ -43,6 +44,7 @@ class PatternIndex:
     error_like: tuple[bool, ...]
     latest: Mapping[str, PatternSpec]
     file_header: int
+    vocabulary: Vocabulary
 
 
 def build_index(patterns: Iterable[PatternSpec], engine: str | None = None) -> PatternIndex:
@@ -62,4 +64,5 @@ def build_index(patterns: Iterable[PatternSpec], engine: str | None = None) -> P
         error_like=tuple(anchor in ERROR_WORDS for anchor in anchors),
         latest={p.id: p for each in patterns_of for p in each if p.keep == "latest-per-key"},
         file_header=anchors.index(FILE_HEADER.encode()),
+        vocabulary=Vocabulary({p.id: p for each in patterns_of for p in each}.values()),
     )

@@ -9,10 +9,12 @@ texts whose lines have no common width.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from logsleuth.scan.lines import FILE_HEADER, Piece, next_line, previous_line
+from logsleuth.scan.vocabulary import Vocabulary
 from logsleuth.sources.blocks import Window
 from logsleuth.sources.prefixes import Prefixed, read_prefix, split_segments
 
@@ -53,16 +55,16 @@ def could_be_wrapped(window: Window, piece: Piece, text: str) -> bool:
     return before is not None and len(before.text.rstrip()) >= SHORTEST_BEFORE_THE_END
 
 
-def joined(window: Window, piece: Piece, text: str, *, with_previous: bool) -> Iterator[Joined]:
+def joined(window: Window, piece: Piece, text: str, vocabulary: Vocabulary, *, with_previous: bool) -> Iterator[Joined]:
     """``text`` (of ``piece``) with the lines after it, then with those before.
 
-    A word may be broken in the middle, so the form without a blank comes first; then with blanks, then with a blank
-    behind lines that are not full. A line that begins a message of its own (a rank or logger prefix of another origin)
+    A word may be broken in the middle, so the form without a blank comes first; then with blanks, then as the words
+    tell. A line that begins a message of its own (a rank or logger prefix of another origin)
     is not joined.
     """
     key = read_prefix(text).key
     after = _after(window, piece, len(text), key)
-    yield from _combinations([], text.rstrip(), after, None)
+    yield from _combinations([], text.rstrip(), after, None, vocabulary)
     if not with_previous:
         return
     lead: list[str] = []
@@ -78,7 +80,7 @@ def joined(window: Window, piece: Piece, text: str, *, with_previous: bool) -> I
         if key not in ("", head.key):
             return
         lead = [part, *(read_prefix(other).text if key else other for other in lead)]
-        yield from _combinations(lead, own, ["", *after], head)
+        yield from _combinations(lead, own, ["", *after], head, vocabulary)
         if len(part) < SHORTEST_WRAPPED or (head.key and head.key != key):
             return
 
@@ -105,18 +107,18 @@ def _after(window: Window, piece: Piece, width: int, key: str) -> list[str]:
     return after
 
 
-def _combinations(lead: Sequence[str], own: str, after: Sequence[str], head: Prefixed | None) -> Iterator[Joined]:
-    first_step = 1 if lead else 0
-    for step in (first_step, *(s + first_step for s in _STEPS)) if lead else _STEPS:
+def _combinations(
+    lead: Sequence[str], own: str, after: Sequence[str], head: Prefixed | None, vocabulary: Vocabulary
+) -> Iterator[Joined]:
+    for step in (1, *(step + 1 for step in _STEPS)) if lead else _STEPS:
         if step > len(after):
             break
         parts = [*lead, own, *(part for part in after[:step] if part)]
-        full = max(map(len, parts))
-        ways = [[""] * len(parts), [" "] * len(parts)]
-        mixed = ["" if len(part) >= full - 1 else " " for part in parts]
-        if mixed not in ways and len(parts) > 2:
+        ways = [[""] * (len(parts) - 1), [" "] * (len(parts) - 1)]
+        mixed = [vocabulary.joint(left, right) for left, right in itertools.pairwise(parts)]
+        if mixed not in ways:
             ways.append(mixed)
         for blanks in ways:
-            pieces = [text for pair in zip(parts, blanks, strict=True) for text in pair][:-1]
+            pieces = [text for pair in zip(parts, (*blanks, ""), strict=True) for text in pair]
             start = sum(map(len, pieces[: 2 * len(lead)]))
             yield Joined("".join(pieces), start, start + len(own), head)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from logsleuth.model.masking import masked
@@ -29,7 +29,7 @@ LARGEST = 512 * 1024
 #: Different lines of that width that go on in the next one.
 FEWEST_FULL = 2
 #: The same where the breaks are between words, which is weaker evidence.
-FEWEST_FULL_OF_WORDS = 4
+FEWEST_FULL_OF_WORDS = 5
 #: Lines shorter than this share of the width say nothing of it.
 LONG = 0.5
 #: Of the lines of that width, those that go on.
@@ -64,6 +64,12 @@ _BEGINNINGS = (
 )
 _LEADS = frozenset(" \t>│┃║")
 
+IsOneWord = Callable[[str, str], bool]
+
+
+def _never(_left: str, _right: str) -> bool:
+    return False
+
 
 @dataclass(frozen=True, slots=True)
 class _Line:
@@ -91,8 +97,11 @@ class _Break:
     change: int = 0
 
 
-def reflowed(window: Window) -> Window | None:
-    """``window`` with its lines whole; ``None`` where no terminal broke them. Only short texts are looked at."""
+def reflowed(window: Window, is_one_word: IsOneWord = _never) -> Window | None:
+    """``window`` with its lines whole; ``None`` where no terminal broke them. Only short texts are looked at.
+
+    ``is_one_word`` tells whether two pieces were one word, where the widths say that lines were broken between words.
+    """
     if not window.final or window.base or window.starts or len(window.data) > LARGEST or not _could_be(window.data):
         return None
     lines, framed = _lines(window.data)
@@ -106,7 +115,7 @@ def reflowed(window: Window) -> Window | None:
         joint = _joint(line, after, how, own) if how is not None else None
         if joint is None:
             mend.add(line.newline, line.stop)
-        elif joint:
+        elif joint and not (how is not None and how.words and after and is_one_word(line.text, after.text)):
             mend.insert(b" ")
     return mend.window()
 

@@ -64,7 +64,7 @@ class _TextScan:
     def window(self, read: Window) -> None:
         """Scan the next window of the source, with the lines whole that a collector or a terminal broke."""
         if self._mend is None:
-            self._mend = mender_for(read.data)
+            self._mend = mender_for(read.data, self._index.vocabulary.is_one_word)
         window = self._mend(read)
         latest: dict[str, deque[int]] = {}
         for piece, patterns, error_like in self._pieces(window, latest):
@@ -158,7 +158,8 @@ class _TextScan:
             text = self._block(window, piece, pattern, text, prefixed)
         extracts = extract_all(pattern, text) or self._behind_prefixes(pattern, text, prefixed)
         ends_at_line_end = bool(extracts) and extracts[-1].end >= len(text.rstrip()) - 1
-        if pattern.block is None and (not extracts or ends_at_line_end):
+        lacks_its_head = bool(extracts) and not prefixed.key and extracts[0].start <= 1
+        if pattern.block is None and (not extracts or ends_at_line_end or lacks_its_head):
             better = self._rejoined(window, piece, pattern, text, prefixed.key, extracts)
             if better is not None:
                 extracts, head = better
@@ -190,14 +191,19 @@ class _TextScan:
             return None
         # A message may be read in full on a line of its own while the line before holds its rank.
         with_previous = not plain or (not key and all(found.origin.rank is None for found in plain))
-        for candidate in joined(window, piece, text, with_previous=with_previous):
+        best: tuple[list[Extract], Prefixed | None] | None = None
+        number, filled = len(plain), _filled(plain)
+        for candidate in joined(window, piece, text, self._index.vocabulary, with_previous=with_previous):
             extracts = [
                 found
                 for found in extract_all(pattern, candidate.text)
                 if found.start < candidate.own_end and found.end > candidate.own_start
             ]
-            if extracts and (not plain or (len(extracts) == len(plain) and _filled(extracts) > _filled(plain))):
-                return extracts, candidate.head
+            # Of two ways to join, the one that lets the pattern read more; a joined neighbour is not more.
+            if extracts and len(extracts) == (number or len(extracts)) and (more := _filled(extracts)) > filled:
+                best, number, filled = (extracts, candidate.head), len(extracts), more
+        if best is not None:
+            return best
         self._joins[pattern.id] += 1
         return None
 
