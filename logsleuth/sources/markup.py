@@ -15,7 +15,7 @@ from logsleuth.sources.mended import Mend
 
 #: No issue and no mail is longer.
 LARGEST = 512 * 1024
-FEWEST = 3
+FEWEST = 4
 #: What shows that a text was escaped: logs escape quotes and line ends, but no brackets.
 _ESCAPED = re.compile(rb"\\[\[\]_*#<>]")
 _ENTITIES = {b"&lt;": b"<", b"&gt;": b">", b"&amp;": b"&", b"&quot;": b'"', b"&#39;": b"'", b"&nbsp;": b" "}
