@@ -285,7 +285,7 @@ def test_the_rest_is_read_and_each_bad_input_has_a_note(tmp_path: Path, monkeypa
     report = analyze([Path(name) for name in names])
     assert report.root_causes[0].cause == "rank-exception"
     for name, words in {
-        "corrupt.zip!rank0.log": "cannot be unpacked",
+        "corrupt.zip!rank0.log": "garbled",
         "cut.log.gz": "damaged or cut off",
         "broken.log": "points to nothing",
         "pipe": "named pipe",

@@ -50,8 +50,7 @@ def _read(source: Source, index: PatternIndex) -> tuple[list[Event], Digest]:
 
 
 def _damaged(digest: Digest, source: Source, damage: str) -> Digest:
-    note = f"{source.name}: it is damaged or cut off ({damage}); what lies behind the damage is not read"
-    return replace(digest, flags=digest.flags | {"truncated"}, notes=(*digest.notes, note))
+    return replace(digest, flags=digest.flags | {"truncated"}, notes=(*digest.notes, f"{source.name}: {damage}"))
 
 
 @dataclass(slots=True)

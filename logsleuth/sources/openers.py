@@ -72,12 +72,11 @@ class ZipMember:
             packed.seek(name_bytes + extra_bytes, io.SEEK_CUR)
             info = zipfile.ZipInfo()
             info.compress_type, info.compress_size, info.file_size = self.method, self.packed_size, self.size
-            info.CRC = self.crc
             member = zipfile.ZipExtFile(packed, "r", info)
         except DAMAGE as error:
             packed.close()
             raise OSError(f"the archive cannot be read: {error}") from error
-        return buffered(Tolerant(cast(BinaryIO, member), packed))
+        return buffered(Tolerant(cast(BinaryIO, member), packed, crc=self.crc))
 
 
 @dataclass(frozen=True, slots=True)

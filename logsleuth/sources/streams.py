@@ -44,9 +44,12 @@ class Layer(io.RawIOBase):
 class Tolerant(Layer):
     """A decompressor's stream that ends where its input is cut off or damaged, instead of losing what came before."""
 
-    def __init__(self, stream: BinaryIO, *also_close: BinaryIO) -> None:
+    def __init__(self, stream: BinaryIO, *also_close: BinaryIO, crc: int | None = None) -> None:
+        """``crc``: the checksum that the whole must have; what differs from it is given all the same, and told."""
         self._stream = stream
         self._also_close = also_close
+        self._expected_crc = crc
+        self._crc = 0
         self._given = 0
         self._ended = False
         #: What was wrong where the stream ended too early.
@@ -59,14 +62,24 @@ class Tolerant(Layer):
             data = _read1(self._stream)(size)
         except DAMAGE as error:
             self._ended = True
-            self.damage = str(error) or type(error).__name__
+            reason = str(error) or type(error).__name__
+            self.damage = f"it is damaged or cut off ({reason}); what lies behind the damage is not read"
             if not self._given:
                 raise OSError(f"cannot be unpacked: {error}") from error
             return b""
+        self._check(data, size)
         self._given += len(data)
         if self._given > MOST_UNPACKED_BYTES:
             raise OSError(f"unpacks to more than {MOST_UNPACKED_BYTES // 1024**3} GiB")
         return data
+
+    def _check(self, data: bytes, size: int) -> None:
+        if self._expected_crc is None:
+            return
+        if data:
+            self._crc = zlib.crc32(data, self._crc)
+        elif size and self._crc != self._expected_crc:
+            self.damage = "its checksum is wrong; some of what is read of it may be garbled"
 
     def seekable(self) -> bool:
         return True
@@ -74,6 +87,7 @@ class Tolerant(Layer):
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         """Back only where the decompressor can start again; forward by reading."""
         self._ended = False
+        self._expected_crc = None  # no longer everything is read, once
         if whence == io.SEEK_CUR:
             offset += self.tell()
         try:

@@ -13,13 +13,14 @@ from logsleuth.model.scan import Digest
 from logsleuth.model.source import Source
 from logsleuth.scan.conflicts import Conflicts
 from logsleuth.scan.digest import DigestBuilder
-from logsleuth.scan.extract import Extract, compiled, extract_all, looks_at_the_beginning
+from logsleuth.scan.extract import Extract, compiled, extract_all
 from logsleuth.scan.index import PatternIndex
 from logsleuth.scan.lines import Piece, following, piece_at, previous_line
 from logsleuth.scan.parsers import PARSERS
+from logsleuth.scan.rejoined import extracts_behind_prefixes, joined_extracts
 from logsleuth.scan.sections import Sections
 from logsleuth.scan.traceback import HEADER, is_final_line, read_traceback
-from logsleuth.scan.wrapped import could_be_wrapped, joined
+from logsleuth.scan.wrapped import could_be_wrapped
 from logsleuth.sources.blocks import Window, windows
 from logsleuth.sources.mended import Mender
 from logsleuth.sources.menders import mender_for
@@ -156,7 +157,7 @@ class _TextScan:
             return self._parse(window, piece, pattern, text, prefixed)
         if pattern.block is not None:
             text = self._block(window, piece, pattern, text, prefixed)
-        extracts = extract_all(pattern, text) or self._behind_prefixes(pattern, text, prefixed)
+        extracts = extract_all(pattern, text) or extracts_behind_prefixes(pattern, text, prefixed)
         ends_at_line_end = bool(extracts) and extracts[-1].end >= len(text.rstrip()) - 1
         lacks_its_head = bool(extracts) and not prefixed.key and extracts[0].start <= 1
         if pattern.block is None and (not extracts or ends_at_line_end or lacks_its_head):
@@ -168,44 +169,18 @@ class _TextScan:
             self._add(window, pattern, item.fact, prefixed, item.origin, piece, text)
         return bool(extracts)
 
-    @staticmethod
-    def _behind_prefixes(pattern: PatternSpec, text: str, prefixed: Prefixed) -> list[Extract]:
-        """What a pattern that asks for the beginning of a line reads behind launchers, collectors and an indent."""
-        if pattern.regex is None or not looks_at_the_beginning(pattern.regex):
-            return []
-        for inner in dict.fromkeys((prefixed.text, prefixed.text.lstrip())):
-            shift = len(text) - len(inner)
-            if shift and (found := extract_all(pattern, inner)):
-                return [replace(item, start=item.start + shift, end=item.end + shift) for item in found]
-        return []
-
     def _rejoined(
         self, window: Window, piece: Piece, pattern: PatternSpec, text: str, key: str, plain: list[Extract]
     ) -> tuple[list[Extract], Prefixed | None] | None:
-        """The pattern on the line joined with its neighbours; it must read more than ``plain`` to be preferred."""
-        if (
-            pattern.keep == "latest-per-key"
-            or self._joins[pattern.id] > JOIN_BUDGET
-            or (not plain and not could_be_wrapped(window, piece, text))
-        ):
+        """What the pattern reads on the line joined with its neighbours, where that is more than ``plain``."""
+        if pattern.keep == "latest-per-key" or self._joins[pattern.id] > JOIN_BUDGET:
             return None
-        # A message may be read in full on a line of its own while the line before holds its rank.
-        with_previous = not plain or (not key and all(found.origin.rank is None for found in plain))
-        best: tuple[list[Extract], Prefixed | None] | None = None
-        number, filled = len(plain), _filled(plain)
-        for candidate in joined(window, piece, text, self._index.vocabulary, with_previous=with_previous):
-            extracts = [
-                found
-                for found in extract_all(pattern, candidate.text)
-                if found.start < candidate.own_end and found.end > candidate.own_start
-            ]
-            # Of two ways to join, the one that lets the pattern read more; a joined neighbour is not more.
-            if extracts and len(extracts) == (number or len(extracts)) and (more := _filled(extracts)) > filled:
-                best, number, filled = (extracts, candidate.head), len(extracts), more
-        if best is not None:
-            return best
-        self._joins[pattern.id] += 1
-        return None
+        if not plain and not could_be_wrapped(window, piece, text):
+            return None
+        better = joined_extracts(window, piece, pattern, text, key, plain, self._index.vocabulary)
+        if better is None:
+            self._joins[pattern.id] += 1
+        return better
 
     def _block(self, window: Window, piece: Piece, pattern: PatternSpec, text: str, prefixed: Prefixed) -> str:
         """The text with the following lines that belong to it."""
@@ -309,11 +284,3 @@ class _TextScan:
     def _with_count(self, event: Event) -> Event:
         total = self._counts.pop(event.pattern, 0)
         return replace(event, count=total) if total > max(event.count, READ_OF_COUNTED) else event
-
-
-def _filled(extracts: Iterable[Extract]) -> int:
-    """How many fields were read, of the fact and of its origin."""
-    extracts = list(extracts)
-    values = (getattr(e.fact, name) for e in extracts for name in e.fact.__dataclass_fields__)
-    told = sum(len(e.origin.learnt) for e in extracts)
-    return told + len([value for value in values if value is not None and value is not False and value != ()])
