@@ -72,7 +72,10 @@ class ZipMember:
             packed.seek(name_bytes + extra_bytes, io.SEEK_CUR)
             info = zipfile.ZipInfo()
             info.compress_type, info.compress_size, info.file_size = self.method, self.packed_size, self.size
+            info.CRC = self.crc
             member = zipfile.ZipExtFile(packed, "r", info)
+            # zipfile would keep back the last piece read, often all of it, where the checksum is wrong.
+            member._expected_crc = None  # type: ignore[attr-defined]
         except DAMAGE as error:
             packed.close()
             raise OSError(f"the archive cannot be read: {error}") from error
