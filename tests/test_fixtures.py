@@ -91,11 +91,20 @@ def _stands_there(item: Evidence) -> None:
     lines = Path(item.source).read_bytes().decode("utf-8", "replace").split("\n")
     assert 1 <= item.line <= item.end_line <= len(lines)
     cited = "\n".join(lines[item.line - 1 :])
+    whole = "".join(lines[item.line - 1 : item.end_line])
     for part in filter(None, (part.strip() for part in item.text.splitlines())):
+        if item.end_line > item.line and _is_mended(part, whole):
+            continue
         # A prefix in front of the message may have been peeled, and lines of other ranks may stand in between.
         assert part in _without_colour(cited), f"{item.source}:{item.line} does not hold {part!r}"
     first = item.text.strip().splitlines()[0].strip()
     assert first in _without_colour(lines[item.line - 1]) or item.end_line > item.line
+
+
+def _is_mended(text: str, whole: str) -> bool:
+    """Whether ``text`` is a line that was broken: what is left of ``whole`` without what stands between its pieces."""
+    letters = iter("".join(whole.split()))
+    return all(letter in letters for letter in "".join(text.split()))
 
 
 def _without_colour(text: str) -> str:

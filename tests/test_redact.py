@@ -259,6 +259,16 @@ def test_the_copies_of_a_case_get_the_same_answer(case: Case, tmp_path: Path) ->
     assert_same_answer(case.logs, tmp_path / "out", hung=case.hung)
 
 
+@pytest.mark.parametrize("case", [c for c in load_cases() if len(c.logs) == 1], ids=lambda case: case.name)
+def test_the_copy_of_a_wrapped_paste_gets_the_same_answer(case: Case, tmp_path: Path) -> None:
+    """Names of another length change how long the broken lines are."""
+    lines = case.logs[0].read_text(encoding="utf-8").split("\n")
+    log = tmp_path / case.logs[0].name
+    broken = (line[at : at + 120] for line in lines for at in range(0, max(len(line), 1), 120))
+    log.write_text("\n".join(broken), encoding="utf-8")
+    assert_same_answer([log], tmp_path / "out", hung=case.hung)
+
+
 #: One name of a machine for each way in which the analysis may take it.
 @pytest.mark.parametrize(
     "host", ["node-a", "g002", "einstein", "gpu07.hpc.example.de", "llm-worker-3", "11f2a9c1b7d4", "10.3.4.7"]

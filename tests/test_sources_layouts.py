@@ -37,6 +37,8 @@ _LONG_ID = "c0ffee" * 9 + "ab"
         ("slurm-4711_task3.out", {"task": 3}),
         ("48151_3_log.err", {"task": 3, "stream": "stderr"}),
         ("48151_2_3_log.out", {"task": 3}),
+        ("train-4711-node-a_3.err", {"task": 3, "host": "node-a", "stream": "stderr"}),
+        ("4711_gpu07_12.out", {"task": 12, "host": "gpu07"}),
         ("launcher_cycle2.log", {"attempt": 2}),
         (f"worker-{_LONG_ID}-01000000-4711.out", {"pid": 4711, "stream": "stdout"}),
         ("nccl.node-a.4711.log", {"host": "node-a", "pid": 4711}),
@@ -67,6 +69,8 @@ def test_the_path_tells(path: str, known: dict[str, object]) -> None:
     [
         "logs.zip!train/3_Run training.txt",  # GitHub counts steps
         "slurm-4711_4.out",  # an array index
+        "slurm-4711-3.out",  # a task of %j-%t, or an array index
+        "llm-worker-1_0.log",  # a container's restart
         "job.3",
         "rank0-7.log",  # several ranks
         "node_rank_1.log",

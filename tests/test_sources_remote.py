@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+import io
 import pickle
+import tarfile
+import threading
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
@@ -59,3 +65,32 @@ def test_a_remote_folder_is_read_like_a_local_one() -> None:
         with pickle.loads(pickle.dumps(source)).opener() as stream:
             assert stream.read() == TEXT
     assert skipped == []
+
+
+def test_logs_behind_http_are_read_like_local_ones(tmp_path: Path) -> None:
+    pytest.importorskip("fsspec")
+    pytest.importorskip("aiohttp")
+    (tmp_path / "rank3.log").write_bytes(TEXT)
+    (tmp_path / "logs.tar.gz").write_bytes(_tar_gz({"rank4.log": TEXT}))
+    serve = functools.partial(SimpleHTTPRequestHandler, directory=str(tmp_path))
+    with ThreadingHTTPServer(("127.0.0.1", 0), serve) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        base = f"http://127.0.0.1:{server.server_port}"
+        sources, skipped = discover([f"{base}/rank3.log", f"{base}/logs.tar.gz", f"{base}/missing.log"])
+        read = []
+        for source in sources:
+            with source.opener() as stream:
+                read.append((source.name.removeprefix(base), source.origin.rank, stream.read()))
+        server.shutdown()
+    assert sorted(read) == [("/logs.tar.gz!rank4.log", 4, TEXT), ("/rank3.log", 3, TEXT)]
+    assert [item.name for item in skipped] == [f"{base}/missing.log"]
+
+
+def _tar_gz(files: dict[str, bytes]) -> bytes:
+    held = io.BytesIO()
+    with tarfile.open(fileobj=held, mode="w:gz") as archive:
+        for name, data in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return held.getvalue()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from logsleuth.correlate.attempts import split
+from logsleuth.correlate.clocks import aligned
 from logsleuth.correlate.coverage import build_coverage
 from logsleuth.correlate.ends import with_ends
 from logsleuth.correlate.environment import build_environment
@@ -22,7 +23,7 @@ def correlate(
 
     ``hung``: the user says that the job hangs. ``attempt``: the attempt to look at. ``world_size``: the user's word.
     """
-    scans = sorted(scans, key=lambda scan: scan.source.name)
+    scans, clock_notes = aligned(sorted(scans, key=lambda scan: scan.source.name))
     every = without_generic([event for scan in scans for event in scan.events])
     chosen = split(every, attempt)
     files = [(scan.source.id, scan.source.name, scan.source.origin) for scan in scans]
@@ -41,7 +42,7 @@ def correlate(
         process_of=identities.process_of,
         hung=hung,
         yearless=any(e.time is not None and e.time.has_date and not e.time.has_year for e in chosen.events),
-        notes=(*identities.notes, *_attempt_note(chosen.attempts, attempt)),
+        notes=(*identities.notes, *clock_notes, *_attempt_note(chosen.attempts, attempt)),
     )
 
 

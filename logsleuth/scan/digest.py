@@ -33,16 +33,16 @@ class DigestBuilder:
         self._looks = 0
         self._tail: Window | None = None
 
-    def window(self, window: Window) -> None:
-        """Note that ``window`` was scanned."""
+    def window(self, window: Window, bytes_read: int) -> None:
+        """Note that ``window`` was scanned, and that so much of the source is read now."""
         if self.bytes_read == 0:
             self._read_head(window)
-        self.bytes_read = window.base + window.hi
+        self.bytes_read = bytes_read
         self._looks = 0
         self._tail = window
 
-    def unknown(self, piece: Piece, base: int) -> None:
-        """An error-like line that no pattern read."""
+    def unknown(self, piece: Piece, place: int) -> None:
+        """An error-like line that no pattern read; it begins at ``place`` in the source."""
         self._looks += 1
         if self._looks > MOST_UNKNOWN_LOOKS:
             return
@@ -52,7 +52,7 @@ class DigestBuilder:
         if seen is not None:
             self._unknown[kind] = UnknownLine(kind, seen.sample, seen.start, seen.count + 1)
         elif len(self._unknown) < MOST_UNKNOWN_KINDS:
-            self._unknown[kind] = UnknownLine(kind, text.strip()[:300], base + piece.start, 1)
+            self._unknown[kind] = UnknownLine(kind, text.strip()[:300], place, 1)
 
     def build(self) -> Digest:
         tails = self._read_tail()

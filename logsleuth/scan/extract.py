@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from dataclasses import dataclass
 
 import regex
@@ -18,6 +19,9 @@ ORIGIN_GROUPS = {"o_rank": int, "o_local_rank": int, "o_task": int, "o_pid": int
 LONGEST_TEXT = 16 * 1024
 #: Seconds that one regex may take on one text; ours need microseconds (lint proves it), a user's may not.
 REGEX_TIMEOUT_S = 2.0
+
+#: A ``^`` that is neither escaped nor the negation of a set.
+_BEGINNING = re.compile(r"(?<![\\\[])\^")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,12 @@ def extract_all(pattern: PatternSpec, text: str, most: int = 64) -> list[Extract
     except TimeoutError:
         return found
     return found
+
+
+@functools.cache
+def looks_at_the_beginning(expression: str) -> bool:
+    """Whether a regular expression asks where its text begins (``^``), so that a prefix in front of it matters."""
+    return _BEGINNING.search(expression) is not None
 
 
 @functools.cache

@@ -10,6 +10,9 @@ from logsleuth.scan.extract import LONGEST_TEXT
 from logsleuth.sources.blocks import Window
 from logsleuth.sources.prefixes import Prefixed, read_prefix
 
+#: ``==> rank3.log <==``: here another file begins.
+FILE_HEADER = "==> "
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -64,7 +67,7 @@ def following(window: Window, piece: Piece, head: Prefixed, most: int) -> Iterat
     given = 0
     for _ in range(4 * most):
         after = next_line(window.data, line.end)
-        if after is None:
+        if after is None or after.text.startswith(FILE_HEADER):
             return
         line = after
         text = _same_origin(line.text, raw_prefix, head)

@@ -12,6 +12,7 @@ from logsleuth.scan.index import PatternIndex
 from logsleuth.scan.readers.error_json import is_error_json, scan_error_json
 from logsleuth.scan.readers.recorder import is_recorder, scan_recorder
 from logsleuth.scan.readers.text import scan_text
+from logsleuth.sources.streams import damage_of
 
 #: Bytes that readers are shown to recognise their form.
 HEAD_BYTES = 64 * 1024
@@ -41,9 +42,15 @@ def _read(source: Source, index: PatternIndex) -> tuple[list[Event], Digest]:
         for recognises, scan in _STRUCTURED:
             if recognises(head, source.name):
                 return scan(opened)
-        return scan_text(opened, index)
+        events, digest = scan_text(opened, index)
+        damage = damage_of(stream)
+        return events, _damaged(digest, source, damage) if damage is not None else digest
     finally:
         stream.close()
+
+
+def _damaged(digest: Digest, source: Source, damage: str) -> Digest:
+    return replace(digest, flags=digest.flags | {"truncated"}, notes=(*digest.notes, f"{source.name}: {damage}"))
 
 
 @dataclass(slots=True)

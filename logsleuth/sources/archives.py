@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import IO, cast
 
 from logsleuth.model.source import Opener, Skipped
-from logsleuth.sources.filenames import REPEATS_STEPS, repeating_steps
+from logsleuth.sources.filenames import repeated
 from logsleuth.sources.openers import TarMember, ZipMember
 
 #: Limits against bombs: members of one archive, their bytes together, and how much larger than its packed form one is.
@@ -45,6 +45,8 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b":W&B", "binary"),
 )
 _TAR_MAGIC_AT = 257
+#: Fewer characters do not tell an encoding.
+FEWEST_UTF_16_CHARACTERS = 8
 #: Bytes that tell all of these apart.
 HEAD_BYTES = 512
 
@@ -57,7 +59,21 @@ def form_of(head: bytes) -> str:
             if (form == "bzip2" and head[4:10] != b"1AY&SY") or (magic == b"MZ" and b"\0" not in head):
                 continue
             return form
-    return "tar" if head[_TAR_MAGIC_AT : _TAR_MAGIC_AT + 5] == b"ustar" else "plain"
+    if head[_TAR_MAGIC_AT : _TAR_MAGIC_AT + 5] == b"ustar":
+        return "tar"
+    return _utf_16_without_mark(head) or "plain"
+
+
+def _utf_16_without_mark(head: bytes) -> str | None:
+    """Mostly ASCII text in UTF-16, as PowerShell's ``>>`` appends it: every other byte is zero."""
+    count = len(head) // 2
+    if count < FEWEST_UTF_16_CHARACTERS:
+        return None
+    zeros = [head[half : 2 * count : 2].count(0) / count for half in (0, 1)]
+    # A sparse file is all zeros.
+    if max(zeros) < 0.75 or min(zeros) > 0.02:
+        return None
+    return "utf-16-le" if zeros[1] > zeros[0] else "utf-16-be"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +117,13 @@ def members_of(form: str, opener: Opener, name: str, packed_size: int | None) ->
 def _zip_members(opener: Opener, name: str) -> Iterator[Member | Skipped]:
     with opener() as stream, zipfile.ZipFile(stream) as archive:
         infos = archive.infolist()
-    repeating = repeating_steps([info.filename for info in infos])
+    repeating = repeated({info.filename: info.file_size for info in infos if not info.is_dir()})
     for info in infos:
         full = f"{name}!{_printable(info.filename)}"
         if info.is_dir():
             continue
         if info.filename in repeating:
-            yield Skipped(full, REPEATS_STEPS)
+            yield Skipped(full, repeating[info.filename])
         elif info.flag_bits & 0x1:
             yield Skipped(full, "it is encrypted")
         elif _is_bomb(info.file_size, info.compress_size):

@@ -5,6 +5,7 @@ Never mmap: a file that is truncated while read would kill the process, and pipe
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -21,7 +22,8 @@ LONGEST_LINE = 4 * 1024 * 1024
 class Window:
     """``data[lo:hi]`` is to be scanned: it begins and ends at line ends. The rest of ``data`` is context.
 
-    ``base`` is the absolute offset of ``data[0]`` in the source. ``final``: nothing follows.
+    ``base`` is the absolute offset of ``data[0]`` in the source. ``final``: nothing follows. Where broken lines were
+    mended, ``data`` is made of pieces of the source: the piece at ``starts[i]`` comes from ``places[i]``.
     """
 
     data: bytes
@@ -29,6 +31,19 @@ class Window:
     lo: int
     hi: int
     final: bool
+    starts: tuple[int, ...] = ()
+    places: tuple[int, ...] = ()
+
+    def place(self, at: int) -> int:
+        """The absolute offset in the source of what is at ``at`` in ``data``."""
+        if not self.starts:
+            return self.base + at
+        number = max(0, bisect.bisect_right(self.starts, at) - 1)
+        return self.places[number] + at - self.starts[number]
+
+    def place_of_end(self, at: int) -> int:
+        """The same for the end of something: behind its last byte, wherever what follows was moved from."""
+        return self.place(at - 1) + 1 if self.starts and at > 0 else self.place(at)
 
 
 def windows(stream: BinaryIO, block: int = BLOCK, margin: int = MARGIN) -> Iterator[Window]:
@@ -39,6 +54,8 @@ def windows(stream: BinaryIO, block: int = BLOCK, margin: int = MARGIN) -> Itera
         final = not chunk
         keep = max(0, lo - margin)
         data, base, lo = data[keep:] + chunk, base + keep, lo - keep
+        if not final and not base and len(data) < block:
+            continue  # a short source is one window
         hi = len(data) if final else _last_line_end(data, lo, margin)
         if hi > lo:
             yield Window(data, base, lo, hi, final)

@@ -18,12 +18,11 @@ from logsleuth.model.source import Opener, Skipped, Source
 from logsleuth.sources import remote
 from logsleuth.sources.archives import HEAD_BYTES, Member, form_of, members_of
 from logsleuth.sources.filenames import (
-    REPEATS_STEPS,
     could_be_log,
     could_hold_logs,
     is_binary_name,
     natural,
-    repeating_steps,
+    repeated,
 )
 from logsleuth.sources.layouts import origin_of_path, torchrun_origin
 from logsleuth.sources.openers import AsUtf8, Decompressed, FileBytes, HeldBytes, SkippedBytes
@@ -119,10 +118,10 @@ class _Discovery:
             # os.path.join: Path would not keep the user's own spelling.
             paths = [os.path.join(parent, name) for name in sorted(files) if could_be_log(name)]  # noqa: PTH118
             found += filter(self._is_file, paths)
-        repeating = repeating_steps(found)
+        repeating = repeated({path: _size(path) for path in found})
         for path in found:
             if path in repeating:
-                self._skip(path, REPEATS_STEPS)
+                self._skip(path, repeating[path])
             else:
                 yield path
         if not found and not any(item.name == folder for item in self._skipped):
@@ -236,6 +235,13 @@ class _Discovery:
 
     def _skip(self, name: str, reason: str) -> None:
         self._skipped.append(Skipped(name, reason))
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size  # noqa: PTH116
+    except OSError:
+        return 0
 
 
 def _member_could_be_log(member: Member) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 _BINARY = re.compile(
@@ -46,16 +46,44 @@ def is_binary_name(path: str) -> bool:
 _WHOLE_JOB = re.compile(r"(?P<folder>.*/)?-?\d+_(?P<job>[^/]+)\.txt")
 _STEP = re.compile(r"(?P<job>.+)/\d+_[^/]*\.txt")
 REPEATS_STEPS = "it repeats the logs of the job's steps, which are read instead"
+REPEATED_BY_JOB = "the log of the whole job holds it and more, and is read instead"
+#: GitHub cuts long names of jobs; shorter ones must be equal.
+SHORTEST_CUT_NAME = 24
+#: Steps that hold less of the job than this are not all there.
+ALL_STEPS = 0.9
 
 
-def repeating_steps(paths: Sequence[str]) -> set[str]:
-    """Those of ``paths`` that hold a whole GitHub job whose steps are among them as well."""
-    jobs = {match["job"] for path in paths if (match := _STEP.fullmatch(path))}
-    return {
-        path
-        for path in paths
-        if (match := _WHOLE_JOB.fullmatch(path)) and f"{match['folder'] or ''}{match['job']}" in jobs
-    }
+def repeated(sizes: Mapping[str, int]) -> dict[str, str]:
+    """Which of the files in a GitHub run's logs are not read, as others hold the same lines, and why.
+
+    ``sizes`` maps paths to bytes. The steps tell more by their names; where some of them are missing, as in newer
+    archives, the log of the whole job is read.
+    """
+    steps: dict[str, list[str]] = {}
+    for path in sizes:
+        if match := _STEP.fullmatch(path):
+            steps.setdefault(match["job"], []).append(path)
+    found: dict[str, str] = {}
+    for path, size in sizes.items():
+        match = _WHOLE_JOB.fullmatch(path)
+        job = f"{match['folder'] or ''}{match['job']}" if match else ""
+        of_job = [step for name in steps if job and _is_same_job(name, job) for step in steps[name]]
+        if not of_job:
+            continue
+        if sum(sizes[step] for step in of_job) >= ALL_STEPS * size:
+            found[path] = REPEATS_STEPS
+        else:
+            found.update(dict.fromkeys(of_job, REPEATED_BY_JOB))
+    return found
+
+
+def _is_same_job(one: str, other: str) -> bool:
+    """Whether two paths name one job, one of them perhaps cut."""
+    (folder, _, name), (other_folder, _, other_name) = one.rpartition("/"), other.rpartition("/")
+    if folder != other_folder:
+        return False
+    shorter, longer = sorted((name, other_name), key=len)
+    return longer == shorter or (len(shorter) >= SHORTEST_CUT_NAME and longer.startswith(shorter.rstrip(" .")))
 
 
 def natural(name: str) -> tuple[tuple[int, int, str], ...]:

@@ -5,6 +5,7 @@
     NeMo          nemo_log_globalrank-11_localrank-3.txt        both
     Open MPI      1/rank.3/stderr                               global rank, stream
     submitit      48151_3_log.err                               task
+    Slurm %N_%t   train-4711-node-a_3.err                       host, task
     Ray           worker-<id>-01000000-4711.out                 pid, stream
     NCCL          nccl.node-a.4711.log                          host, pid
     recorder      nccl_trace_rank_3, comm_lib_trace_rank_3      global rank
@@ -18,7 +19,7 @@ from __future__ import annotations
 import re
 
 from logsleuth.model.origin import UNKNOWN, Origin
-from logsleuth.sources.hosts import names_host
+from logsleuth.sources.hosts import is_pod_name, names_host
 from logsleuth.sources.late import late
 
 _SEPARATORS = late(r"[/\\!]+")
@@ -36,6 +37,8 @@ _GLOBAL_RANK = late(
 #: A recorder's dump with a prefix of the user's own: TORCH_FR_DUMP_TEMP_FILE + rank.
 _DUMP = late(r"(?:^|[-_.])(?:trace|dump)[-_](\d{1,6})(?:\.(?:pkl|pickle|json))?$", re.IGNORECASE)
 _TASK = late(r"(?:^|[-_.])(?:task(?:id)?|procid)[-_=]?(\d{1,6})(?=$|[-_.])", re.IGNORECASE)
+#: Slurm's ``%N_%t``; after a dash the number may be part of the host's name.
+_HOST_AND_TASK = late(r"(?:^|.*?[-_.])(?P<host>[A-Za-z][A-Za-z0-9.-]*)_(?P<task>\d{1,5})$")
 _SUBMITIT = late(r"\d+(?:_\d+)?_(\d{1,6})_log\.(?:out|err)$")
 #: What may stand before a number in a folder's name.
 _PLAIN_LEAD = late(r"(?:(?:logs?|worker|output|out|train|mpi|global|world)[-_.]?)?", re.IGNORECASE)
@@ -79,6 +82,9 @@ def origin_of_path(path: str) -> Origin:
         "stream": _stream(name),
         "role": _role(name),
     }
+    host_and_task = _host_and_task(_ENDINGS.sub("", name))
+    if host_and_task is not None and values["task"] is None:
+        values["task"] = host_and_task[1]
     if (dump := _DUMP.search(name)) and values["rank"] is None:
         values["rank"] = int(dump[1])
     if torchrun := _TORCHRUN.search(joined):
@@ -92,7 +98,7 @@ def origin_of_path(path: str) -> Origin:
     if nccl := _NCCL_FILE.match(_ENDINGS.sub("", name)):
         values["host"], values["pid"] = nccl["host"], int(nccl["pid"])
     else:
-        values["host"] = _host(parts, joined)
+        values["host"] = host_and_task[0] if host_and_task is not None else _host(parts, joined)
     return Origin.known("path", **values)
 
 
@@ -125,6 +131,16 @@ def _stream(name: str) -> str | None:
         return match[1].lower()
     # ``.out`` alone may hold both streams; ``.err`` never does.
     return "stderr" if re.search(r"\.err(?:$|\.)", name, re.IGNORECASE) else None
+
+
+def _host_and_task(stem: str) -> tuple[str, int] | None:
+    """Host and task of ``train-4711-node-a_3``."""
+    match = None if names_host(stem) else _HOST_AND_TASK.match(stem)
+    if match is None:
+        return None
+    host = _AROUND_HOST.sub("", match["host"])
+    # A pod's number is followed by that of its restart.
+    return (host, int(match["task"])) if names_host(host) and not is_pod_name(host) else None
 
 
 def _role(name: str) -> str | None:

@@ -74,10 +74,12 @@ class ZipMember:
             info.compress_type, info.compress_size, info.file_size = self.method, self.packed_size, self.size
             info.CRC = self.crc
             member = zipfile.ZipExtFile(packed, "r", info)
+            # zipfile would keep back the last piece read, often all of it, where the checksum is wrong.
+            member._expected_crc = None  # type: ignore[attr-defined]
         except DAMAGE as error:
             packed.close()
             raise OSError(f"the archive cannot be read: {error}") from error
-        return buffered(Tolerant(cast(BinaryIO, member), packed))
+        return buffered(Tolerant(cast(BinaryIO, member), packed, crc=self.crc))
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,8 @@ from logsleuth.sources.plain import CONTROL_HINTS, offset_in, out_of_json, witho
 MOST_PREFIXES = 16
 #: srun pads its labels to the width of the largest task id.
 MOST_PADDING = 3
+#: cat -n pads its line numbers to six characters.
+CAT_WIDTH = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,9 @@ def _peel_one(peeled: _Peeled, outside: bool) -> Kind | None:
         at += 1
     # Of the weak grammars, only srun's right-aligned label and the bars of tables are believed behind a few blanks.
     indented = (
-        peeled.end == peeled.wrapping_end and at - peeled.end <= MOST_PADDING and line[at : at + 1] in _INDENTED_WEAK
+        peeled.end == peeled.wrapping_end
+        and line[at : at + 1] in _INDENTED_WEAK
+        and (at - peeled.end <= MOST_PADDING or (at - peeled.end < CAT_WIDTH and _CAT.match(line, at) is not None))
     )
     weak_too = outside and (at == peeled.end or indented)
     for grammar in grammars_for(line, at):
@@ -162,6 +166,7 @@ def _peel_one(peeled: _Peeled, outside: bool) -> Kind | None:
     return None
 
 
+_CAT = re.compile(r"\d{1,5}\t")
 _INDENTED_WEAK = frozenset("|0123456789")
 
 

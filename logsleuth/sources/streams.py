@@ -20,6 +20,8 @@ MOST_UNPACKED_BYTES = 64 * 1024**3
 #: Open streams that are kept for the next member of a compressed archive.
 MOST_PARKED = 4
 BUFFER = 1024 * 1024
+#: Layers of one stream that are asked for damage.
+MOST_LAYERED = 16
 #: What decompressors raise on damaged input.
 DAMAGE: tuple[type[Exception], ...] = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, OSError, RuntimeError)
 
@@ -42,11 +44,16 @@ class Layer(io.RawIOBase):
 class Tolerant(Layer):
     """A decompressor's stream that ends where its input is cut off or damaged, instead of losing what came before."""
 
-    def __init__(self, stream: BinaryIO, *also_close: BinaryIO) -> None:
+    def __init__(self, stream: BinaryIO, *also_close: BinaryIO, crc: int | None = None) -> None:
+        """``crc``: the checksum that the whole must have; what differs from it is given all the same, and told."""
         self._stream = stream
         self._also_close = also_close
+        self._expected_crc = crc
+        self._crc = 0
         self._given = 0
         self._ended = False
+        #: What was wrong where the stream ended too early.
+        self.damage: str | None = None
 
     def _next(self, size: int) -> bytes:
         if self._ended:
@@ -55,13 +62,24 @@ class Tolerant(Layer):
             data = _read1(self._stream)(size)
         except DAMAGE as error:
             self._ended = True
+            reason = str(error) or type(error).__name__
+            self.damage = f"it is damaged or cut off ({reason}); what lies behind the damage is not read"
             if not self._given:
                 raise OSError(f"cannot be unpacked: {error}") from error
             return b""
+        self._check(data, size)
         self._given += len(data)
         if self._given > MOST_UNPACKED_BYTES:
             raise OSError(f"unpacks to more than {MOST_UNPACKED_BYTES // 1024**3} GiB")
         return data
+
+    def _check(self, data: bytes, size: int) -> None:
+        if self._expected_crc is None:
+            return
+        if data:
+            self._crc = zlib.crc32(data, self._crc)
+        elif size and self._crc != self._expected_crc:
+            self.damage = "its checksum is wrong; some of what is read of it may be garbled"
 
     def seekable(self) -> bool:
         return True
@@ -69,6 +87,7 @@ class Tolerant(Layer):
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         """Back only where the decompressor can start again; forward by reading."""
         self._ended = False
+        self._expected_crc = None  # no longer everything is read, once
         if whence == io.SEEK_CUR:
             offset += self.tell()
         try:
@@ -151,6 +170,18 @@ class Transcoded(Layer):
 
 def buffered(raw: io.RawIOBase) -> BinaryIO:
     return cast(BinaryIO, io.BufferedReader(raw, BUFFER))
+
+
+def damage_of(stream: object) -> str | None:
+    """Why a stream, or one that it is made of, ended before its end; ``None`` where nothing was lost."""
+    for _ in range(MOST_LAYERED):
+        if isinstance(stream, Tolerant) and stream.damage is not None:
+            return stream.damage
+        inner = getattr(stream, "raw", None) or getattr(stream, "_stream", None)
+        if inner is None:
+            return None
+        stream = inner
+    return None
 
 
 def _read1(stream: BinaryIO) -> Callable[[int], bytes]:

@@ -11,24 +11,27 @@ from logsleuth.model.events import Event, Fact, Locator, PythonException
 from logsleuth.model.origin import Origin
 from logsleuth.model.scan import Digest
 from logsleuth.model.source import Source
+from logsleuth.scan.conflicts import Conflicts
 from logsleuth.scan.digest import DigestBuilder
 from logsleuth.scan.extract import Extract, compiled, extract_all
-from logsleuth.scan.index import ERROR_WORDS, PatternIndex
+from logsleuth.scan.index import PatternIndex
 from logsleuth.scan.lines import Piece, following, piece_at, previous_line
 from logsleuth.scan.parsers import PARSERS
+from logsleuth.scan.rejoined import extracts_behind_prefixes, joined_extracts
+from logsleuth.scan.sections import Sections
 from logsleuth.scan.traceback import HEADER, is_final_line, read_traceback
-from logsleuth.scan.wrapped import joined
+from logsleuth.scan.wrapped import could_be_wrapped
 from logsleuth.sources.blocks import Window, windows
+from logsleuth.sources.mended import Mender
+from logsleuth.sources.menders import mender_for
 from logsleuth.sources.prefixes import Prefixed, read_prefix, split_segments
 
 #: Per window, the last hits of a ``latest-per-key`` pattern that are read.
 LATEST_PER_WINDOW = 256
 #: Hits of a ``count`` pattern that are read; the rest is counted.
 READ_OF_COUNTED = 16
-#: A message that a terminal wrapped fills its line; shorter lines are not joined.
-SHORTEST_WRAPPED = 40
 #: Failed attempts to join, per pattern and source, after which the pattern is no longer tried on joined lines.
-JOIN_BUDGET = 2000
+JOIN_BUDGET = 500
 TRACEBACK_LINES = 250
 _CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 
@@ -55,11 +58,15 @@ class _TextScan:
         self._joins: Counter[str] = Counter()
         self._tracebacks: dict[str, PythonException] = {}
         self._final_lines: set[int] = set()
-        self._latest_patterns = {
-            p.id: p for patterns in index.patterns_of for p in patterns if p.keep == "latest-per-key"
-        }
+        self._mend: Mender | None = None
+        self._sections = Sections(source.origin)
+        self._conflicts = Conflicts()
 
-    def window(self, window: Window) -> None:
+    def window(self, read: Window) -> None:
+        """Scan the next window of the source, with the lines whole that a collector or a terminal broke."""
+        if self._mend is None:
+            self._mend = mender_for(read.data, self._index.vocabulary.is_one_word)
+        window = self._mend(read)
         latest: dict[str, deque[int]] = {}
         for piece, patterns, error_like in self._pieces(window, latest):
             eager: list[PatternSpec] = []
@@ -71,9 +78,9 @@ class _TextScan:
             if eager:
                 self._read(window, piece, eager, error_like)
             elif error_like and not patterns:
-                self._digest.unknown(piece, window.base)
+                self._digest.unknown(piece, window.place(piece.start))
         self._read_latest(window, latest)
-        self._digest.window(window)
+        self._digest.window(window, read.base + read.hi)
 
     def _read_latest(self, window: Window, latest: dict[str, deque[int]]) -> None:
         """The last hits of each pattern that prints all the time."""
@@ -82,7 +89,7 @@ class _TextScan:
             for at in offsets:
                 if piece is None or at >= piece.end:
                     piece = piece_at(window.data, at)
-                    self._read(window, piece, [self._latest_patterns[pattern_id]], False)
+                    self._read(window, piece, [self._index.latest[pattern_id]], False)
 
     def finish(self) -> tuple[list[Event], Digest]:
         events = sorted(self._events, key=lambda event: (event.locator.start, event.pattern))
@@ -90,7 +97,10 @@ class _TextScan:
             self._digest.flags.add("shrunk")
         if not self._digest.bytes_read:
             self._digest.flags.add("empty")
-        return [self._with_count(event) for event in self._latest_only(events)], self._digest.build()
+        self._digest.notes += self._conflicts.notes(self._source.name)
+        digest = self._digest.build()
+        digest = replace(digest, tails=(*digest.tails, *self._sections.tails()))
+        return [self._with_count(event) for event in self._latest_only(events)], digest
 
     def _pieces(self, window: Window, latest: dict[str, deque[int]]) -> Iterator[tuple[Piece, list[PatternSpec], bool]]:
         """Each line that holds an anchor, once, with the patterns announced in it and whether it looks like an error.
@@ -98,24 +108,26 @@ class _TextScan:
         Hits of ``latest-per-key`` patterns go into ``latest`` before anything is made of them: they can be on every
         line.
         """
-        data, patterns_of = window.data, self._index.patterns_of
+        data, index = window.data, self._index
         piece: Piece | None = None
         announced: dict[str, PatternSpec] = {}
         error_like = False
-        for at, anchor in self._index.engine.find(data, window.lo, window.hi):
-            patterns = patterns_of[anchor]
-            eager = [pattern for pattern in patterns if pattern.keep != "latest-per-key"]
-            for pattern in patterns:
-                if pattern.keep == "latest-per-key":
-                    latest.setdefault(pattern.id, deque(maxlen=LATEST_PER_WINDOW)).append(at)
-            if patterns and not eager:
+        for at, anchor in index.engine.find(data, window.lo, window.hi):
+            if anchor == index.file_header:
+                self._sections.header(window, at)
+                continue
+            for pattern_id in index.latest_ids[anchor]:
+                latest.setdefault(pattern_id, deque(maxlen=LATEST_PER_WINDOW)).append(at)
+            now = index.read_at_once[anchor]
+            if not now and index.patterns_of[anchor]:
                 continue
             if piece is None or at >= piece.end:
                 if piece is not None:
                     yield piece, list(announced.values()), error_like
                 piece, announced, error_like = piece_at(data, at), {}, False
-            error_like = error_like or not patterns or self._index.anchors[anchor] in ERROR_WORDS
-            announced.update((pattern.id, pattern) for pattern in eager)
+            error_like = error_like or index.error_like[anchor] or not now
+            for pattern in now:
+                announced[pattern.id] = pattern
         if piece is not None:
             yield piece, list(announced.values()), error_like
 
@@ -137,7 +149,7 @@ class _TextScan:
                         break
             read_any = read_any or found
         if error_like and not read_any:
-            self._digest.unknown(piece, window.base)
+            self._digest.unknown(piece, window.place(piece.start))
 
     def _apply(self, window: Window, piece: Piece, pattern: PatternSpec, text: str, prefixed: Prefixed) -> bool:
         """Read one pattern in one segment; ``True`` if it yielded something."""
@@ -145,39 +157,30 @@ class _TextScan:
             return self._parse(window, piece, pattern, text, prefixed)
         if pattern.block is not None:
             text = self._block(window, piece, pattern, text, prefixed)
-        extracts = extract_all(pattern, text)
+        extracts = extract_all(pattern, text) or extracts_behind_prefixes(pattern, text, prefixed)
         ends_at_line_end = bool(extracts) and extracts[-1].end >= len(text.rstrip()) - 1
-        if pattern.block is None and (not extracts or ends_at_line_end):
-            better = self._rejoined(window, piece, pattern, text, extracts)
+        lacks_its_head = bool(extracts) and not prefixed.key and extracts[0].start <= 1
+        if pattern.block is None and (not extracts or ends_at_line_end or lacks_its_head):
+            better = self._rejoined(window, piece, pattern, text, prefixed.key, extracts)
             if better is not None:
                 extracts, head = better
                 prefixed = head or prefixed
         for item in extracts:
-            self._add(
-                pattern, item.fact, prefixed, item.origin, window.base + piece.start, window.base + piece.end, text
-            )
+            self._add(window, pattern, item.fact, prefixed, item.origin, piece, text)
         return bool(extracts)
 
     def _rejoined(
-        self, window: Window, piece: Piece, pattern: PatternSpec, text: str, plain: list[Extract]
+        self, window: Window, piece: Piece, pattern: PatternSpec, text: str, key: str, plain: list[Extract]
     ) -> tuple[list[Extract], Prefixed | None] | None:
-        """The pattern on the line joined with its neighbours; it must read more than ``plain`` to be preferred."""
-        if (
-            pattern.keep != "all"
-            or self._joins[pattern.id] > JOIN_BUDGET
-            or (len(text) < SHORTEST_WRAPPED and not plain)
-        ):
+        """What the pattern reads on the line joined with its neighbours, where that is more than ``plain``."""
+        if pattern.keep == "latest-per-key" or self._joins[pattern.id] > JOIN_BUDGET:
             return None
-        for candidate in joined(window, piece, text, with_previous=not plain):
-            extracts = [
-                found
-                for found in extract_all(pattern, candidate.text)
-                if found.start < candidate.own_end and found.end > candidate.own_start
-            ]
-            if extracts and (not plain or (len(extracts) == len(plain) and _filled(extracts) > _filled(plain))):
-                return extracts, candidate.head
-        self._joins[pattern.id] += 1
-        return None
+        if not plain and not could_be_wrapped(window, piece, text):
+            return None
+        better = joined_extracts(window, piece, pattern, text, key, plain, self._index.vocabulary)
+        if better is None:
+            self._joins[pattern.id] += 1
+        return better
 
     def _block(self, window: Window, piece: Piece, pattern: PatternSpec, text: str, prefixed: Prefixed) -> str:
         """The text with the following lines that belong to it."""
@@ -200,7 +203,7 @@ class _TextScan:
             lines = [text, *(line for _, line in following(window, piece, prefixed, TRACEBACK_LINES))]
             facts = list(PARSERS[pattern.parser]("\n".join(lines)))
             for fact in facts:
-                self._add(pattern, fact, prefixed, Origin(), window.base + piece.start, window.base + piece.end, text)
+                self._add(window, pattern, fact, prefixed, Origin(), piece, text)
             return bool(facts)
         return self._traceback(window, piece, pattern, prefixed)
 
@@ -212,7 +215,7 @@ class _TextScan:
             if HEADER in text and len(lines) > 1 and prefixed.key:
                 break
             lines.append(text)
-            if is_final_line(text.strip()) and line.start + window.base not in self._final_lines:
+            if is_final_line(text.strip()) and window.place(line.start) not in self._final_lines:
                 final = line
                 break
         fact = read_traceback(lines) if final is not None else None
@@ -232,24 +235,31 @@ class _TextScan:
                 root_message=root.root_message or root.message,
             )
         self._tracebacks[prefixed.key] = fact
-        self._final_lines.add(final.start + window.base)
+        self._final_lines.add(window.place(final.start))
         stamped = read_prefix(final.text)
-        self._add(
-            pattern, fact, stamped if stamped.stamp else prefixed, Origin(), window.base + final.start,
-            window.base + final.end, stamped.text,
-        )  # fmt: skip
+        self._add(window, pattern, fact, stamped if stamped.stamp else prefixed, Origin(), final, stamped.text)
         return True
 
     def _add(
-        self, pattern: PatternSpec, fact: Fact, prefixed: Prefixed, said: Origin, start: int, end: int, text: str
+        self,
+        window: Window,
+        pattern: PatternSpec,
+        fact: Fact,
+        prefixed: Prefixed,
+        said: Origin,
+        piece: Piece,
+        text: str,
     ) -> None:
+        start, end = window.place(piece.start), window.place_of_end(piece.end)
         if isinstance(fact, PythonException) and fact.bare and start in self._final_lines:
             return
         key = (pattern.id, start, fact)
         if key in self._seen:
             return
         self._seen.add(key)
-        origin = prefixed.origin.merged(said).merged(self._source.origin)
+        given = self._sections.origin_at(start)
+        self._conflicts.compare(prefixed.origin, given)
+        origin = prefixed.origin.merged(said).merged(given)
         self._events.append(
             Event(
                 fact=fact,
@@ -266,7 +276,7 @@ class _TextScan:
         """Of ``latest-per-key`` events keep the first and the last two of each origin."""
         groups: dict[tuple[str, Origin], list[int]] = {}
         for number, event in enumerate(events):
-            if event.pattern in self._latest_patterns:
+            if event.pattern in self._index.latest:
                 groups.setdefault((event.pattern, event.origin), []).append(number)
         dropped = {number for numbers in groups.values() for number in numbers[1:-2]}
         return [event for number, event in enumerate(events) if number not in dropped]
@@ -274,9 +284,3 @@ class _TextScan:
     def _with_count(self, event: Event) -> Event:
         total = self._counts.pop(event.pattern, 0)
         return replace(event, count=total) if total > max(event.count, READ_OF_COUNTED) else event
-
-
-def _filled(extracts: Iterable[Extract]) -> int:
-    """How many fields were read."""
-    values = (getattr(e.fact, name) for e in extracts for name in e.fact.__dataclass_fields__)
-    return sum(value is not None and value is not False and value != () for value in values)
