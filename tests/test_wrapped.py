@@ -68,8 +68,33 @@ WAYS: dict[str, tuple[Callable[[str, int], str], int]] = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("case", OF_ONE_FILE, ids=lambda c: c.name)
+#: Logs of one short message, of which the edge breaks every anchor or the words that decide: a known weakness.
+BROKEN = {
+    ("init/two-threads-launch-on-one-gpu", "quoted-100"),
+    ("init/two-threads-launch-on-one-gpu", "editor-of-100"),
+    ("network/gloo-finds-no-route", "tmux-of-132"),
+    ("network/gloo-finds-no-route", "editor-of-100"),
+    ("rendezvous/store-counts-an-earlier-attempt", "editor-of-100"),
+    ("rendezvous/store-port-not-permitted", "quoted-100"),
+}
+
+
+def each_case_and_way() -> list[Any]:
+    return [
+        pytest.param(
+            case,
+            way,
+            id=f"{case.name}-{way}",
+            marks=pytest.mark.xfail(strict=True, reason="the edge breaks every anchor of the one message")
+            if (case.name, way) in BROKEN
+            else (),
+        )
+        for case in OF_ONE_FILE
+        for way in WAYS
+    ]
+
+
+@pytest.mark.parametrize(("case", "way"), each_case_and_way())
 def test_the_answer_survives(case: Case, way: str, tmp_path: Path) -> None:
     broke, width = WAYS[way]
     log = tmp_path / case.logs[0].name

@@ -16,6 +16,7 @@ from ipaddress import ip_address, ip_network
 
 from logsleuth.catalog.spec import Catalog
 from logsleuth.diagnose.blame import culprits_of_events, evidence
+from logsleuth.diagnose.exceptions import program_exceptions
 from logsleuth.model.diagnosis import Finding, Passed
 from logsleuth.model.events import CommInit, Interface, NcclWarn, PeerLost, ProcessMap, StoreError
 from logsleuth.model.job import JobView
@@ -41,7 +42,7 @@ _HOST_NETWORKS = tuple(
 #: ``10.0.0.9<41233>``, ``[127.0.1.1]:7391``, ``fe80::1%eth0<4000>``
 _ADDRESS = re.compile(r"\[?(?P<address>[0-9a-fA-F.:]{3,45}?)(?:%\w+)?(?:[\]<]|$)")
 #: gloo's words for a connection that was never made; one that was closed or reset had been made.
-_NOT_CONNECTED = re.compile(r"(?i)connect(?!ion (?:closed|reset))")
+_NOT_CONNECTED = re.compile(r"(?i)connect(?:ing\b|\s+to\b|FullMesh)|SO_ERROR|refused|no route|unreachable")
 #: A world of this size may fit one node.
 _LARGEST_NODE = 8
 
@@ -49,7 +50,7 @@ _LARGEST_NODE = 8
 def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
     chosen = [(e, f) for e, f in job.of(Interface) if f.use in ("bootstrap", "socket", "gloo") and _local(f)]
     if not chosen:
-        yield from _by_address(job)
+        yield from _by_address(job, catalog)
         return
     failed = [e for e, f in job.of(NcclWarn, what="connect-failed")]
     failed += [e for e, f in job.of(NcclWarn) if _place(f.peer) and e not in failed]
@@ -77,13 +78,15 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
     )
 
 
-def _by_address(job: JobView) -> Iterator[Finding | Passed]:
+def _by_address(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
     """From the addresses alone that could not be connected to, where no log says which interface was chosen."""
     refused = [(e, f.peer, f.call) for e, f in job.of(NcclWarn, what="connect-failed") if e.role == "cause"]
     refused += [(e, f.peer, "gloo") for e, f in job.of(PeerLost, by="gloo") if _NOT_CONNECTED.search(f.text or "")]
     failed = [(e, peer, by, place) for e, peer, by in refused if (place := _place(peer)) and not job.went_on(e)]
     if not failed:
         yield Passed(CAUSE, "no virtual or link-local interface was chosen", "NCCL's Bootstrap line of every node")
+    elif any(job.precedes(raised, failed[0][0]) for raised, _ in program_exceptions(job, catalog)):
+        yield Passed(CAUSE, "a process had failed before, and its port with it")
     elif _fits_one_node(job):
         yield Passed(CAUSE, "the job fits one node, where such an address is fine")
     else:
