@@ -9,7 +9,7 @@ from logsleuth.correlate.clocks import aligned
 from logsleuth.correlate.coverage import build_coverage
 from logsleuth.correlate.ends import with_ends
 from logsleuth.correlate.environment import build_environment
-from logsleuth.correlate.identity import identify
+from logsleuth.correlate.identity import identify, last_lines
 from logsleuth.correlate.ledger import build_groups
 from logsleuth.model.events import Event, NcclWarn
 from logsleuth.model.job import Attempt, JobView, ordered
@@ -40,6 +40,7 @@ def correlate(
         attempts=chosen.attempts,
         scans=tuple(scans),
         process_of=identities.process_of,
+        last_lines=last_lines(scans, identities.clues),
         hung=hung,
         yearless=any(e.time is not None and e.time.has_date and not e.time.has_year for e in chosen.events),
         notes=(*identities.notes, *clock_notes, *_attempt_note(chosen.attempts, attempt)),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from logsleuth.correlate.clues import Clues, find_clues, in_default_group
 from logsleuth.model.events import Event
 from logsleuth.model.origin import Origin
+from logsleuth.model.scan import SourceScan
 from logsleuth.model.timeline import ProcessTimeline
 
 #: vLLM's workers of one tensor-parallel group: ``Worker_TP0``, ``VllmWorker-3``; with data or pipeline parallelism the
@@ -71,6 +72,17 @@ def identify(
     processes = tuple(_timeline(key, tuple(grouped[key]), origins[key], known_by.get(key), own) for key in ordered_keys)
     process_of = {id(event): index for index, key in enumerate(ordered_keys) for event in grouped[key]}
     return Identities(processes, process_of, clues)
+
+
+def last_lines(scans: Iterable[SourceScan], clues: Clues) -> dict[int, tuple[str, ...]]:
+    """By rank, the end of what it printed: by the prefix of the lines, or in a file of its own."""
+    found: dict[int, tuple[str, ...]] = {}
+    for scan in scans:
+        for tail in scan.digest.tails:
+            rank = _rank_of_file(scan.source.id, scan.source.origin.merged(tail.origin), clues)
+            if rank is not None and tail.origin.role is None:
+                found.setdefault(rank, tail.lines)
+    return found
 
 
 def _rank_of_file(source: str, origin: Origin, clues: Clues) -> int | None:

@@ -64,6 +64,7 @@ class JobView:
     """One attempt of the job in full (the focus), and what is known of the others.
 
     ``events`` are ordered by source and offset; ``process_of`` maps ``id(event)`` to an index in ``processes``.
+    ``last_lines``: by rank, the end of what it printed, masked for numbers and paths.
     ``hung``: the user says that the job hangs. ``yearless``: some of its clocks print no year.
     """
 
@@ -75,6 +76,7 @@ class JobView:
     attempts: tuple[Attempt, ...]
     scans: tuple[SourceScan, ...]
     process_of: Mapping[int, int]
+    last_lines: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     hung: bool = False
     yearless: bool = False
     notes: tuple[str, ...] = ()

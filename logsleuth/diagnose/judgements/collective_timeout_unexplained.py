@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from logsleuth.catalog.spec import Catalog
 from logsleuth.diagnose.blame import capital, evidence, one, ranks_text
 from logsleuth.diagnose.judgements.rank_missing_collective import work_facts
+from logsleuth.diagnose.odd import odd_ones
 from logsleuth.diagnose.stuck import StuckWork, stuck_works
 from logsleuth.model.diagnosis import Finding, Passed
 from logsleuth.model.events import CollectiveTimeout, DumpSignal, ProcessAborted, Progress
@@ -31,6 +32,7 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
             CAUSE,
             "medium",
             evidence(first.evidence, f"{work.op or 'a collective'} did not finish in time", others),  # type: ignore[arg-type]
+            suspects=() if work.everybody_in else odd_ones(job),
             summary=_summary(work),
             facts=work_facts(work),
         )
