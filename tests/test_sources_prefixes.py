@@ -19,6 +19,9 @@ _CPP = "[E606 12:57:33.123456789 ProcessGroupNCCL.cpp:607] "
         pytest.param("[rank3]:   File x", "  File x", {"rank": 3}, id="torch-excepthook-indented"),
         pytest.param(f"[rank3]:{_CPP}[Rank 1] Watchdog", "[Rank 1] Watchdog", {"rank": 3}, id="torch-cpp"),
         pytest.param("[E ProcessGroupNCCL.cpp:828] [Rank 1] x", "[Rank 1] x", {}, id="torch-cpp-old"),
+        pytest.param("2026-01-21 19:39:45,311 INFO train: [rank 1] x", "x", {"rank": 1}, id="users-logger"),
+        pytest.param("2026-01-21 19:39:45,311 [INFO] [rank 2] x", "x", {"rank": 2}, id="users-logger-no-name"),
+        pytest.param("2026-01-21 19:39:45,311 - lm - INFO - [rank3] x", "x", {"rank": 3}, id="users-logger-dashes"),
         pytest.param(
             "W0606 08:12:47.123000 4711 torch/distributed/run.py:757] x", "x", {"pid": 4711, "role": "agent"},
             id="torchrun-logger",

@@ -20,9 +20,10 @@ EARLY_S = 60.0
 def odd_ones(job: JobView) -> tuple[Culprit, ...]:
     """Suspects by rank, each with the difference that makes it one."""
     found: dict[int, str] = {}
+    known = len(job.coverage.ranks_seen) + len(job.coverage.ranks_silent)
     for kind in (_waits_in_nothing, _lags, _ends_early):
         odd = dict(kind(job))
-        if len(odd) * SHARE <= len(job.coverage.ranks_seen):
+        if len(odd) * SHARE <= known:
             found = odd | found
     return tuple(c for rank, why in sorted(found.items()) for c in culprits_of_ranks(job, [rank], why))
 
