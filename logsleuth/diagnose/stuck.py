@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from logsleuth.diagnose.blame import ranks_text
 from logsleuth.model.events import DumpSignal, Event, NcclError, PeerLost
 from logsleuth.model.job import JobView
 from logsleuth.model.timeline import GroupState, ProcessGroup, ProcessTimeline
@@ -56,6 +57,20 @@ class StuckWork:
     def began_s(self) -> float | None:
         begun = [w.began_s for w in self.waiters if w.began_s is not None]
         return min(begun) if begun else None
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """What texts may say of this work."""
+        first = self.first
+        return {
+            "op": self.op,
+            "seq": self.seq,
+            "group": self.group.label,
+            "timeout_ms": first.timeout_ms,
+            "timeout_s": first.timeout_ms // 1000 if first.timeout_ms else None,
+            "numel_in": first.numel_in,
+            "waiting": ranks_text(w.rank for w in self.waiters),
+        }
 
     @property
     def is_p2p(self) -> bool:

@@ -1,7 +1,8 @@
 """Ranks issued different collectives at the same place of one group's order.
 
 Concludes: collective-order-mismatch; the culprits are the strict minority, nobody when halves disagree.
-Evidence: two fingerprints with different operations; the same group and sequence number with different operations.
+Evidence: two fingerprints with different operations; the same group and sequence number with different operations;
+ranks that wait for each other in a circle of groups, so that each entered them in another order.
 Mistaken for: collective-shape-mismatch (operation equal), rank-missing-collective (the odd rank enqueued nothing
 there). Sequence numbers of different groups prove nothing, and SEND/RECV are never compared by number.
 Example: at work 80368 of default_pg rank 7 is in BROADCAST and rank 3 in ALLREDUCE.
@@ -13,8 +14,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from logsleuth.catalog.spec import Catalog
-from logsleuth.diagnose.blame import culprits_of_ranks, evidence, one
+from logsleuth.diagnose.blame import culprits_of_ranks, evidence, one, ranks_text
 from logsleuth.diagnose.stuck import P2P_OPS, stuck_works
+from logsleuth.diagnose.waits import circle
 from logsleuth.model.diagnosis import Finding, Passed
 from logsleuth.model.events import CollectiveMismatch, StepOrder
 from logsleuth.model.job import JobView
@@ -26,7 +28,7 @@ SMALLEST_UNNAMED_SEQ = 100
 
 
 def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
-    found = [*_fingerprints(job), *_ledger(job)] or [*_hints(job)]
+    found = [*_fingerprints(job), *_ledger(job)] or [*_circle(job)] or [*_hints(job)]
     if found:
         yield found[0]
     else:
@@ -91,6 +93,29 @@ def _ledger(job: JobView) -> Iterator[Finding]:
                 facts={"seq": seq, "group": group.label},
             )
             return
+
+
+def _circle(job: JobView) -> Iterator[Finding]:
+    """Ranks of several groups that wait for each other, where nobody is missing who waits in nothing."""
+    works = stuck_works(job)
+    found = () if any(work.absent for work in works) else circle(works)
+    shown = [(wait, wait.work.first.evidence) for wait in found if wait.work.first.evidence is not None]
+    if not shown:
+        return
+    said = [
+        f"{ranks_text(w.rank for w in wait.work.waiters)} in {wait.work.op or 'a collective'} of "
+        f"{wait.work.group.label} for {ranks_text(wait.ranks)}"
+        for wait, _ in shown
+    ]
+    yield Finding(
+        CAUSE,
+        CAUSE,
+        "medium",
+        evidence(shown[0][1], said[0], [(e, text) for (_, e), text in zip(shown[1:], said[1:], strict=True)]),
+        summary=f"Ranks wait for each other in a circle: {'; '.join(said)}. They entered these groups in different "
+        "orders.",
+        facts=shown[0][0].work.facts,
+    )
 
 
 def _hints(job: JobView) -> Iterator[Finding]:

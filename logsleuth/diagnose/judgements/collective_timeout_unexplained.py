@@ -8,18 +8,19 @@ Example: ranks 1, 5 and 7 of an unknown world time out in ALLREDUCE number 2721.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from logsleuth.catalog.spec import Catalog
 from logsleuth.diagnose.blame import capital, evidence, one, ranks_text
-from logsleuth.diagnose.judgements.rank_missing_collective import work_facts
 from logsleuth.diagnose.odd import odd_ones
 from logsleuth.diagnose.stuck import StuckWork, stuck_works
+from logsleuth.diagnose.waits import followers
 from logsleuth.model.diagnosis import Finding, Passed
 from logsleuth.model.events import CollectiveTimeout, DumpSignal, ProcessAborted, Progress
 from logsleuth.model.job import JobView
 
 CAUSE = "collective-timeout-unexplained"
+MOST_SAID = 4
 
 
 def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
@@ -33,8 +34,8 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
             "medium",
             evidence(first.evidence, f"{work.op or 'a collective'} did not finish in time", others),  # type: ignore[arg-type]
             suspects=() if work.everybody_in else odd_ones(job),
-            summary=_summary(work),
-            facts=work_facts(work),
+            summary=_summary(work) + _followed(works, work),
+            facts=work.facts,
         )
         return
     told = [e for e, _ in job.of(CollectiveTimeout)]
@@ -71,3 +72,13 @@ def _summary(work: StuckWork) -> str:
     everybody = " Every rank of the group was in it." if work.everybody_in else ""
     what = f"{work.op or 'a collective'}{number}"
     return f"{who} waited in {what} that did not finish{within}.{everybody} The logs do not say why."
+
+
+def _followed(works: Sequence[StuckWork], work: StuckWork) -> str:
+    """Whom the chain of waits leads to this work, as a sentence."""
+    led = followers(works, work)
+    if not led:
+        return ""
+    said = sorted({f"{ranks_text(w.rank for w in wait.work.waiters)} ({wait.work.group.label})" for wait in led})
+    more = f" and {len(said) - MOST_SAID} more groups" if len(said) > MOST_SAID else ""
+    return f" Others only wait for ranks that are stuck there: {'; '.join(said[:MOST_SAID])}{more}."

@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from logsleuth.catalog.spec import Catalog
 from logsleuth.diagnose.blame import capital, evidence, one, ranks_text
 from logsleuth.diagnose.early import early_hang
-from logsleuth.diagnose.judgements.rank_missing_collective import work_facts
 from logsleuth.diagnose.stuck import stuck_works
 from logsleuth.model.diagnosis import Finding, Passed
 from logsleuth.model.events import EnvFact, StoreError
@@ -72,5 +71,5 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
         ),
         summary=f"{capital(waiting)} waited in {work.op or 'a collective'}, work {work.seq} of "
         f"{work.group.label}: the first collectives never completed, and the logs do not say why.",
-        facts=work_facts(work),
+        facts=work.facts,
     )

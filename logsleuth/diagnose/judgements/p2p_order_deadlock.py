@@ -15,7 +15,6 @@ from collections.abc import Iterator, Sequence
 
 from logsleuth.catalog.spec import Catalog
 from logsleuth.diagnose.blame import capital, evidence, ranks_text
-from logsleuth.diagnose.judgements.rank_missing_collective import work_facts
 from logsleuth.diagnose.stuck import StuckWork, stuck_works
 from logsleuth.model.diagnosis import Finding, Passed
 from logsleuth.model.job import JobView
@@ -31,7 +30,7 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
     pairs = [work for work in works if work.is_p2p]
     crossed = [work for work in pairs if _is_crossed(work)]
     if crossed and not any(work.absent for work in works) and not _began_earlier(works, crossed):
-        yield _finding(crossed, f"both {crossed[0].op or 'receive'}, and neither does what the other waits for")
+        yield _finding(crossed, f"both ends of a pair are stuck in {crossed[0].op}, which neither matches")
         return
     waiters = [waiter for work in pairs for waiter in work.waiters]
     if len({w.process for w in waiters}) < 2:
@@ -76,5 +75,5 @@ def _finding(pairs: Sequence[StuckWork], why: str) -> Finding:
         "medium",
         evidence(shown[0], said[0], zip(shown[1:], said[1:], strict=False)),
         summary=f"{capital(why)}: {'; '.join(said[:MOST_SAID])}{more}.",
-        facts=work_facts(pairs[0]),
+        facts=pairs[0].facts,
     )

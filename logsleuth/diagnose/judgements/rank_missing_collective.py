@@ -156,7 +156,7 @@ def _finding(
         tuple(c for a in named for c in culprits_of_ranks(job, [a.rank], _HOW[a.how])),
         tuple(c for a in others for c in culprits_of_ranks(job, [a.rank], _HOW[a.how])),
         summary=_summary(work, named),
-        facts=work_facts(work),
+        facts=work.facts,
     )
 
 
@@ -175,9 +175,7 @@ def _left_alone(job: JobView, works: Sequence[StuckWork]) -> Iterator[Finding | 
     aborted = [e for e, f in exits if f.signal == "SIGABRT" or f.exit_code == -6]
     stopped = any(True for _ in job.of(SignalSent))
     if hint is not None:
-        yield Finding(
-            CAUSE, CAUSE, "medium", evidence(hint[0], "ranks did not get the same work"), facts=work_facts(work)
-        )
+        yield Finding(CAUSE, CAUSE, "medium", evidence(hint[0], "ranks did not get the same work"), facts=work.facts)
     elif aborted and not stopped and len(failed) == 1 and len(work.waiters) == 1 and (work.seq or 0) > 1:
         who = ranks_text([work.first.rank]) or "one rank"
         gone = "the launcher stopped no other process: the others on this node had already ended"
@@ -187,7 +185,7 @@ def _left_alone(job: JobView, works: Sequence[StuckWork]) -> Iterator[Finding | 
             "medium",
             evidence(work.first.evidence, f"{who} waited alone in {_what(work)}", [(aborted[0], gone)]),  # type: ignore[arg-type]
             summary=f"{who.capitalize()} waited in {_what(work)} for ranks that had already ended.",
-            facts=work_facts(work),
+            facts=work.facts,
         )
     else:
         yield passed
@@ -203,17 +201,3 @@ def _summary(work: StuckWork, named: Sequence[Absent]) -> str:
     waiting = ranks_text(w.rank for w in work.waiters) or "the others"
     missing = ranks_text(a.rank for a in named)
     return f"{missing.capitalize()} never entered {_what(work)}; {waiting} waited there until the timeout."
-
-
-def work_facts(work: StuckWork) -> dict[str, object]:
-    """What texts may say of a stuck work."""
-    first = work.first
-    return {
-        "op": work.op,
-        "seq": work.seq,
-        "group": work.group.label,
-        "timeout_ms": first.timeout_ms,
-        "timeout_s": first.timeout_ms // 1000 if first.timeout_ms else None,
-        "numel_in": first.numel_in,
-        "waiting": ranks_text(w.rank for w in work.waiters),
-    }

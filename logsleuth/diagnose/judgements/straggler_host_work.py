@@ -13,7 +13,6 @@ from collections.abc import Iterator
 
 from logsleuth.catalog.spec import Catalog
 from logsleuth.diagnose.blame import culprit_of, evidence, ranks_text
-from logsleuth.diagnose.judgements.rank_missing_collective import work_facts
 from logsleuth.diagnose.stuck import stuck_works
 from logsleuth.model.diagnosis import Finding, Passed
 from logsleuth.model.events import Event, HostWork, Progress
@@ -58,7 +57,7 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
             ],
         ),
         tuple(culprit_of(p, "its own last line is host work") for p, _ in named),
-        facts={**work_facts(work), "what": fact.what},
+        facts={**work.facts, "what": fact.what},
     )
 
 
