@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from logsleuth.diagnose.blame import ranks_text
-from logsleuth.model.events import DumpSignal, Event, NcclError, PeerLost
+from logsleuth.model.events import DumpSignal, Event, NcclError, PeerLost, ProcessExit
 from logsleuth.model.job import JobView
 from logsleuth.model.timeline import GroupState, ProcessGroup, ProcessTimeline
 
@@ -197,17 +197,30 @@ def _global_rank_of_group_rank(group: ProcessGroup) -> tuple[int, int, int] | No
 def _why_absent(job: JobView, rank: int, group: ProcessGroup) -> Absent | None:
     """How we know that ``rank`` did not come, or ``None`` where it may as well be missing from the excerpt."""
     process = job.by_rank(rank)
-    if process is not None:
-        for event in process.events:
-            fact = event.fact
-            if isinstance(fact, DumpSignal) and (fact.stage == "observed" or fact.from_rank not in (None, rank)):
-                return Absent(rank, "signal", event, process)
-        if any(isinstance(event.fact, PeerLost | NcclError) for event in process.events):
-            return None
-        if process.own_source or process.events:
-            last = process.events[-1] if process.events else None
-            return Absent(rank, "own-log", last, process)
+    if process is not None and (process.own_source or process.events):
+        return why_silent(job, rank)
     return Absent(rank, "elimination") if _all_in_one_console(job, group) else None
+
+
+def why_silent(job: JobView, rank: int) -> Absent | None:
+    """What the log of a rank that reports no wait says of it; ``None`` where it lost a connection, so it was there."""
+    process = job.by_rank(rank)
+    if process is None or any(isinstance(event.fact, PeerLost | NcclError) for event in process.events):
+        return None
+    for event in process.events:
+        fact = event.fact
+        if isinstance(fact, DumpSignal) and (fact.stage == "observed" or fact.from_rank not in (None, rank)):
+            return Absent(rank, "signal", event, process)
+    return Absent(rank, "own-log", process.events[-1] if process.events else None, process)
+
+
+def only_idle(job: JobView, waiting: set[int]) -> int | None:
+    """The one rank of the job that is not among ``waiting``, where all are known and no log is cut off."""
+    known = {p.rank for p in job.processes if p.rank is not None and p.role == "worker"}
+    idle = known - waiting
+    whole = known == set(range(job.world_size or len(known))) and _usual_size(len(known))
+    cut = any("truncated" in scan.digest.flags for scan in job.scans)
+    return idle.pop() if len(idle) == 1 and whole and not cut else None
 
 
 def _all_in_one_console(job: JobView, group: ProcessGroup) -> bool:
@@ -230,6 +243,9 @@ def all_others_wait(job: JobView, work: StuckWork, silent: Iterable[Absent]) -> 
         return False
     if work.group.is_world and job.world_size is None:
         known = {w.rank for w in work.waiters} | set(work.elsewhere) | {a.rank for a in silent}
+        exited = {n for _, f in job.of(ProcessExit) for n in (f.rank, f.local_rank) if n is not None}
+        if exited - known:
+            return False
         a_log_each = all(a.process is not None and a.process.own_source for a in silent)
         if known != set(range(len(known))) or not (a_log_each or _usual_size(len(known))):
             return False

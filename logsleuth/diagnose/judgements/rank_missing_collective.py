@@ -16,7 +16,7 @@ from dataclasses import replace
 from logsleuth.catalog.spec import Catalog
 from logsleuth.diagnose.blame import capital, culprits_of_ranks, evidence, ranks_text
 from logsleuth.diagnose.early import early_hang
-from logsleuth.diagnose.stuck import Absent, StuckWork, all_others_wait, laggards, stuck_works
+from logsleuth.diagnose.stuck import Absent, StuckWork, all_others_wait, laggards, only_idle, stuck_works, why_silent
 from logsleuth.model.diagnosis import Finding, Passed
 from logsleuth.model.events import (
     CollectiveTimeout,
@@ -42,11 +42,14 @@ _HOW = {
 _DIRECT = ("counters", "signal")
 #: A rank's silence names it only where everybody else is known to wait: several may have been ended before they told.
 MOST_SILENT = 1
+#: So many must wait before the one that does not stands out.
+FEWEST_WAITING = 3
 
 
 def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
     works = stuck_works(job)
     found = [*_barrier(job), *_desync(job)] or [*_from_works(job, works)] or [*_behind(job, works)]
+    found = found or [*_idle(job, works)]
     yield from found or [*_ended_early(job)] or _left_alone(job, works)
 
 
@@ -100,6 +103,18 @@ def _from_works(job: JobView, works: Sequence[StuckWork]) -> Iterator[Finding]:
     if named and len(named) <= len(waiting):
         sure = job.coverage.complete and all(a.how == "counters" for a in named)
         yield _finding(job, work, sorted(named, key=lambda a: a.rank), others, "high" if sure else "medium")
+
+
+def _idle(job: JobView, works: Sequence[StuckWork]) -> Iterator[Finding]:
+    """The one rank of a mesh that waits in no group at all, where each of the others waits in some."""
+    shared = [work for work in works if not work.is_p2p and not work.group.unnamed and work.first.evidence is not None]
+    waiting = {w.rank for work in works for w in work.waiters if w.rank is not None}
+    idle = only_idle(job, waiting)
+    if idle is None or not shared or len(waiting) < FEWEST_WAITING or any(w.everybody_in for w in works):
+        return
+    absent = why_silent(job, idle)
+    if absent is not None:
+        yield _finding(job, shared[0], [absent], [], "medium")
 
 
 def _ended_early(job: JobView) -> Iterator[Finding]:
