@@ -13,13 +13,15 @@ from collections.abc import Iterator
 
 from logsleuth.catalog.spec import Catalog
 from logsleuth.diagnose.blame import culprit_of, evidence, ranks_text
-from logsleuth.diagnose.stuck import stuck_works
+from logsleuth.diagnose.stuck import StuckWork, stuck_works
 from logsleuth.model.diagnosis import Finding, Passed
 from logsleuth.model.events import Event, HostWork, Progress
 from logsleuth.model.job import JobView
 from logsleuth.model.timeline import ProcessTimeline
 
 CAUSE = "straggler-host-work"
+#: The share of the others' timeout after which a rank came too late.
+NEARLY = 0.9
 _AFTER = ("progress", "run-end", "exception", "process-exit", "native-crash", "memory-exhausted")
 
 
@@ -29,8 +31,9 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
         yield from _in_silence(job)
         return
     work = works[0]
-    waiting = {w.process for group in job.groups for w in group.stuck()}
-    if work.everybody_in or work.first.evidence is None:
+    arrived = _arrived_late(work)
+    waiting = {w.process for group in job.groups for w in group.stuck()} - arrived
+    if (work.everybody_in and not arrived) or work.first.evidence is None:
         yield Passed(CAUSE, "everybody was in the collective")
         return
     timeout = work.first.evidence
@@ -40,6 +43,7 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
         yield Passed(CAUSE, "no other rank shows unfinished host work", "the log of the rank that was waited for")
         return
     chosen = named or late[:1]
+    waited = ranks_text(w.rank for w in work.waiters if w.process not in arrived)
     fact = chosen[0][1].fact
     assert isinstance(fact, HostWork)
     yield Finding(
@@ -49,16 +53,20 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
         evidence(
             chosen[0][1],
             f"{ranks_text(p.rank for p, _ in chosen) or 'a process'} was still busy on the host ({fact.what})",
-            [
-                (
-                    work.first.evidence,
-                    f"{ranks_text(w.rank for w in work.waiters) or 'the others'} waited in {work.op or 'a collective'}",
-                )
-            ],
+            [(timeout, f"{waited or 'the others'} waited in {work.op or 'a collective'}")],
         ),
         tuple(culprit_of(p, "its own last line is host work") for p, _ in named),
-        facts={**work.facts, "what": fact.what},
+        facts={**work.facts, "what": fact.what, "waiting": waited},
     )
+
+
+def _arrived_late(work: StuckWork) -> set[str]:
+    """The processes that came when the others had waited for nearly their whole timeout, and then timed out alone."""
+    limits = [w.timeout_ms for w in work.waiters if w.timeout_ms is not None]
+    if work.began_s is None or not limits:
+        return set()
+    late = work.began_s + NEARLY * min(limits) / 1000
+    return {w.process for w in work.waiters if w.began_s is not None and w.began_s >= late}
 
 
 def _in_silence(job: JobView) -> Iterator[Finding | Passed]:
