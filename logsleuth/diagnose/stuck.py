@@ -59,6 +59,12 @@ class StuckWork:
         return min(begun) if begun else None
 
     @property
+    def what(self) -> str:
+        """For people: ``ALLREDUCE, work 1580 of default_pg``."""
+        op = self.op or "a collective"
+        return f"{op}, work {self.seq} of {self.group.label}" if self.seq is not None else f"{op} of {self.group.label}"
+
+    @property
     def facts(self) -> dict[str, object]:
         """What texts may say of this work."""
         first = self.first

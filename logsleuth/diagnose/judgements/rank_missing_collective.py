@@ -149,7 +149,7 @@ def _behind(job: JobView, works: Sequence[StuckWork]) -> Iterator[Finding]:
     who = ranks_text(a.rank for a in named)
     yield replace(
         _finding(job, mine[0], named, [], "medium"),
-        summary=f"{who.capitalize()} had enqueued {_what(mine[0])}, but their GPUs never finished it while their peers "
+        summary=f"{who.capitalize()} had enqueued {mine[0].what}, but their GPUs never finished it while their peers "
         "were done: everybody else waits for them.",
     )
 
@@ -165,7 +165,7 @@ def _finding(
         confidence,
         evidence(
             told,
-            f"{ranks_text(w.rank for w in work.waiters) or 'a rank'} waited in {_what(work)} until the timeout",
+            f"{ranks_text(w.rank for w in work.waiters) or 'a rank'} waited in {work.what} until the timeout",
             [(a.event, f"rank {a.rank}: {_HOW[a.how]}") for a in named if a.event is not None],
         ),
         tuple(c for a in named for c in culprits_of_ranks(job, [a.rank], _HOW[a.how])),
@@ -198,21 +198,15 @@ def _left_alone(job: JobView, works: Sequence[StuckWork]) -> Iterator[Finding | 
             CAUSE,
             CAUSE,
             "medium",
-            evidence(work.first.evidence, f"{who} waited alone in {_what(work)}", [(aborted[0], gone)]),  # type: ignore[arg-type]
-            summary=f"{who.capitalize()} waited in {_what(work)} for ranks that had already ended.",
+            evidence(work.first.evidence, f"{who} waited alone in {work.what}", [(aborted[0], gone)]),  # type: ignore[arg-type]
+            summary=f"{who.capitalize()} waited in {work.what} for ranks that had already ended.",
             facts=work.facts,
         )
     else:
         yield passed
 
 
-def _what(work: StuckWork) -> str:
-    op = work.op or "a collective"
-    number = f" {work.seq}" if work.seq is not None else ""
-    return f"{op}, work{number} of {work.group.label}" if number else f"{op} of {work.group.label}"
-
-
 def _summary(work: StuckWork, named: Sequence[Absent]) -> str:
     waiting = ranks_text(w.rank for w in work.waiters) or "the others"
     missing = ranks_text(a.rank for a in named)
-    return f"{missing.capitalize()} never entered {_what(work)}; {waiting} waited there until the timeout."
+    return f"{missing.capitalize()} never entered {work.what}; {waiting} waited there until the timeout."

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from logsleuth.catalog.spec import Catalog
-from logsleuth.diagnose.blame import culprit_of, evidence, ranks_text
+from logsleuth.diagnose.blame import capital, culprit_of, evidence, ranks_text
 from logsleuth.diagnose.stuck import StuckWork, stuck_works
 from logsleuth.model.diagnosis import Finding, Passed
 from logsleuth.model.events import Event, HostWork, Progress
@@ -36,14 +36,16 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
     if (work.everybody_in and not arrived) or work.first.evidence is None:
         yield Passed(CAUSE, "everybody was in the collective")
         return
-    timeout = work.first.evidence
+    others = [w for w in work.waiters if w.process not in arrived]
+    timeout = next((w.evidence for w in others if w.evidence is not None), work.first.evidence)
     late = [(p, busy) for p in job.processes if p.key not in waiting and (busy := _busy(job, p, timeout)) is not None]
     named = [(p, busy) for p, busy in late if p.rank is not None]
     if not late:
         yield Passed(CAUSE, "no other rank shows unfinished host work", "the log of the rank that was waited for")
         return
     chosen = named or late[:1]
-    waited = ranks_text(w.rank for w in work.waiters if w.process not in arrived)
+    who, waited = ranks_text(p.rank for p, _ in chosen) or "a process", ranks_text(w.rank for w in others)
+    limit = f" of {work.facts['timeout_s']} s" if work.facts["timeout_s"] else ""
     fact = chosen[0][1].fact
     assert isinstance(fact, HostWork)
     yield Finding(
@@ -52,10 +54,12 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
         "medium",
         evidence(
             chosen[0][1],
-            f"{ranks_text(p.rank for p, _ in chosen) or 'a process'} was still busy on the host ({fact.what})",
+            f"{who} was still busy on the host ({fact.what})",
             [(timeout, f"{waited or 'the others'} waited in {work.op or 'a collective'}")],
         ),
         tuple(culprit_of(p, "its own last line is host work") for p, _ in named),
+        summary=f"{capital(who)} was still busy on the host ({fact.what}) when {waited or 'the others'}, waiting in "
+        f"{work.what}, reached the timeout{limit}.",
         facts={**work.facts, "what": fact.what, "waiting": waited},
     )
 
