@@ -52,12 +52,12 @@ def identify(
         origins[key] = origins[key].merged(event.origin) if key in origins else event.origin
         if rank is not None and how is not None:
             known_by.setdefault(key, how)
-    own: set[int] = set()
+    own: dict[int, set[str]] = {}
     for source, name, origin in files:
         rank = _rank_of_file(source, origin, clues)
         if rank is None:
             continue
-        own.add(rank)
+        own.setdefault(rank, set()).update([origin.stream] if origin.stream is not None else [])
         if f"rank {rank}" not in grouped:
             grouped[f"rank {rank}"] = []
             origins[f"rank {rank}"] = origin
@@ -136,7 +136,7 @@ def _key(event: Event, rank: int | None) -> str:
 
 
 def _timeline(
-    key: str, events: tuple[Event, ...], origin: Origin, known_by: str | None, own: set[int]
+    key: str, events: tuple[Event, ...], origin: Origin, known_by: str | None, own: Mapping[int, set[str]]
 ) -> ProcessTimeline:
     rank = int(key.removeprefix("rank ")) if key.startswith("rank ") else None
     return ProcessTimeline(
@@ -151,6 +151,7 @@ def _timeline(
         actor=origin.actor,
         known_by=known_by,
         own_source=rank is not None and rank in own,
+        streams=frozenset(own.get(rank, ())) if rank is not None else frozenset(),
         sources=tuple(sorted({event.locator.source for event in events})),
         events=events,
     )

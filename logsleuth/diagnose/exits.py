@@ -162,7 +162,8 @@ def rank_that_died(job: JobView, fact: ProcessExit) -> int | None:
 
 
 def _rank_of_pid(job: JobView) -> dict[int, int]:
-    ranks: dict[int, int] = {}
+    """From launchers' tables, which tell both, and from what is known of the processes."""
+    ranks = {f.pid: f.rank for _, f in job.of(ProcessExit) if f.pid is not None and f.rank is not None}
     for process in job.processes:
         if process.pid is not None and process.rank is not None:
             ranks.setdefault(process.pid, process.rank)
@@ -188,14 +189,15 @@ def _one_node(job: JobView) -> bool:
 
 
 def died(job: JobView, dead: list[tuple[Event, ProcessExit]]) -> tuple[Culprit, ...]:
-    """The processes that died, where the text names them; nobody if all of several died alike.
+    """The processes that died, where the text names them; nobody if all of several died alike, or if the log is missing
+    that would tell whether it was the first to fail or gave up like others.
 
     Of several, those that a launcher saw first, and those that crashed by the same signal: nobody else sends it.
     """
     facts: dict[int, ProcessExit] = {}
     for _, fact in dead:
         rank = rank_that_died(job, fact)
-        if rank is not None:
+        if rank is not None and not _would_tell(job, rank, fact):
             facts.setdefault(rank, fact)
     first = {f.rank for _, f in dead if f.first_observed and f.rank in facts}
     crashes = {signal_of(facts[rank]) for rank in first if rank is not None} & CRASHES
@@ -204,6 +206,20 @@ def died(job: JobView, dead: list[tuple[Event, ProcessExit]]) -> tuple[Culprit, 
     elif job.world_size is not None and 1 < job.world_size <= len(facts):
         return ()
     return tuple(_named(job, rank, fact) for rank, fact in sorted(facts.items()))
+
+
+def _would_tell(job: JobView, rank: int, fact: ProcessExit) -> bool:
+    """Whether a log that was not given would tell why this rank ended by itself, perhaps giving up as others did.
+
+    Other ranks have logs of their own, and these do not tell that they lost a peer that went first.
+    """
+    own = {p.rank: p.streams for p in job.processes if p.own_source}
+    given = rank in own and (not own[rank] or "stderr" in own[rank])
+    if given or not own.keys() - {rank}:
+        return False
+    waited = any(True for _ in job.of(CollectiveTimeout, StoreError, MonitoredBarrier, CollectiveMismatch))
+    lost = any(True for _ in job.of(PeerLost)) or any(True for _ in job.of(NcclWarn, what="peer-closed"))
+    return signal_of(fact) == "SIGABRT" or (signal_of(fact) is None and (waited or not lost))
 
 
 def _named(job: JobView, rank: int, fact: ProcessExit) -> Culprit:

@@ -209,15 +209,24 @@ def _why_absent(job: JobView, rank: int, group: ProcessGroup) -> Absent | None:
 
 
 def why_silent(job: JobView, rank: int) -> Absent | None:
-    """What the log of a rank that reports no wait says of it; ``None`` where it lost a connection, so it was there."""
+    """What the log of a rank that reports no wait says of it; ``None`` where it lost a connection, so it was there, and
+    where the stream in which the others report is not among its files."""
     process = job.by_rank(rank)
     if process is None or any(isinstance(event.fact, PeerLost | NcclError) for event in process.events):
+        return None
+    if process.streams and not job.once(_streams_of_reports) <= process.streams:
         return None
     for event in process.events:
         fact = event.fact
         if isinstance(fact, DumpSignal) and (fact.stage == "observed" or fact.from_rank not in (None, rank)):
             return Absent(rank, "signal", event, process)
     return Absent(rank, "own-log", process.events[-1] if process.events else None, process)
+
+
+def _streams_of_reports(job: JobView) -> frozenset[str]:
+    """The streams that the timeouts stand in, where files hold one stream of one rank each."""
+    told = [s.evidence for group in job.groups for s in group.stuck() if s.evidence is not None]
+    return frozenset(e.origin.stream for e in told if e.origin.stream is not None and e.origin.how("stream") == "path")
 
 
 def only_idle(job: JobView, waiting: set[int]) -> int | None:

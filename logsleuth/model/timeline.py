@@ -97,7 +97,8 @@ class ProcessEnd:
 class ProcessTimeline:
     """Identity is the process (``key``); rank is an attribute: an RLHF job holds two worlds, an agent has no rank.
 
-    ``known_by`` tells how the rank was learnt. ``own_source``: a source holds this process's lines alone.
+    ``known_by`` tells how the rank was learnt. ``own_source``: a source holds this process's lines alone; ``streams``:
+    which streams such sources hold, as far as their names tell (``stdout``, ``stderr``).
     """
 
     key: str
@@ -111,6 +112,7 @@ class ProcessTimeline:
     actor: str | None = None
     known_by: str | None = None
     own_source: bool = False
+    streams: frozenset[str] = frozenset()
     sources: tuple[str, ...] = ()
     events: tuple[Event, ...] = field(default=(), repr=False)
     end: ProcessEnd = ProcessEnd()
