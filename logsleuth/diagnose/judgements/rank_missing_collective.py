@@ -177,8 +177,13 @@ def _finding(
 
 def _left_alone(job: JobView, works: Sequence[StuckWork]) -> Iterator[Finding | Passed]:
     """Only some ranks report, and the launcher found nobody else alive to stop: the others had already ended well."""
+    silent = [a.rank for a in works[0].absent] if works else []
     passed = Passed(
-        CAUSE, "no rank is known to have stayed away", "the counters or the log of the ranks that did not time out"
+        CAUSE,
+        f"{ranks_text(silent)} told of no wait, which may have other reasons"
+        if silent
+        else "no rank is known to have stayed away",
+        "the counters or the log of the ranks that did not time out",
     )
     if not works or works[0].is_p2p or works[0].everybody_in or works[0].first.evidence is None:
         yield passed
