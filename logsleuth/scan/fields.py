@@ -40,17 +40,16 @@ def fact_from(kind: str, values: Mapping[str, str | None], constants: Mapping[st
     cls = KINDS[kind]
     converters = _converters(cls)
     filled: dict[str, Any] = dict(constants)
-    for name, text in values.items():
-        if text is None or name not in converters:
-            continue
-        try:
-            value = converters[name](text)
-        except ValueError:
-            return None
-        if value is not None:
-            filled[name] = value
-    for name in converters:
-        if isinstance(filled.get(name), list):
+    try:
+        for name, text in values.items():
+            if text is not None and (convert := converters.get(name)) is not None:
+                value = convert(text)
+                if value is not None:
+                    filled[name] = value
+    except ValueError:
+        return None
+    for name in constants:
+        if isinstance(filled[name], list):
             filled[name] = tuple(filled[name])
     return cls(**filled)
 

@@ -22,6 +22,9 @@ from logsleuth.sources.grammars import Kind, grammars_for
 from logsleuth.sources.late import late
 from logsleuth.sources.plain import CONTROL_HINTS, offset_in, out_of_json, without_control_codes
 
+#: Lines that were taken apart are remembered: those around a hit are asked for again and again.
+MOST_REMEMBERED = 4096
+LONGEST_REMEMBERED = 1024
 #: No line has more prefixes than this.
 MOST_PREFIXES = 16
 #: srun pads its labels to the width of the largest task id.
@@ -49,6 +52,10 @@ class Prefixed:
 
 def read_prefix(line: str) -> Prefixed:
     """Take ``line`` apart; one without any prefix comes back whole. Never raises."""
+    return _remembered(line) if len(line) <= LONGEST_REMEMBERED else _read_prefix(line)
+
+
+def _read_prefix(line: str) -> Prefixed:
     peeled = _peel(without_control_codes(out_of_json(line)))
     text, repeated = peeled.line[peeled.end :], 1
     if " across cluster]" in text and (match := _REPEATED.search(text)):
@@ -58,6 +65,9 @@ def read_prefix(line: str) -> Prefixed:
         _note_launcher(text, values)
     origin = _origin(tuple(sorted(values.items()))) if values else UNKNOWN
     return Prefixed(origin, peeled.stamp, text, "".join(peeled.key), repeated)
+
+
+_remembered = functools.lru_cache(MOST_REMEMBERED)(_read_prefix)
 
 
 def split_segments(line: str) -> list[tuple[int, str]]:
