@@ -49,9 +49,10 @@ def extract_all(pattern: PatternSpec, text: str, most: int = 64) -> list[Extract
         return []
     found: list[Extract] = []
     untimed = len(text) <= LONGEST_UNTIMED and _is_ours(pattern.path)
-    timeout = {} if untimed else {"timeout": REGEX_TIMEOUT_S}
     try:
-        for match in compiled(pattern.regex).finditer(text[:LONGEST_TEXT], **timeout):
+        for match in compiled(pattern.regex).finditer(
+            text[:LONGEST_TEXT], timeout=None if untimed else REGEX_TIMEOUT_S
+        ):
             groups = match.groupdict()
             fact = fact_from(pattern.event, groups, pattern.fields)
             if fact is not None:

@@ -25,7 +25,7 @@ _BLANKS = frozenset("snrtfv")
 _GAP = ""
 
 
-class _Unknown(Exception):
+class _UnknownError(Exception):
     """The expression holds what is not known here."""
 
 
@@ -34,7 +34,7 @@ def required(expression: str) -> tuple[str, ...]:
     """Runs of letters without white space; each of them is in every match from which white space was removed."""
     try:
         return _Reader(expression).runs()
-    except _Unknown:
+    except _UnknownError:
         return ()
 
 
@@ -58,7 +58,7 @@ class _Reader:
     def runs(self) -> tuple[str, ...]:
         letters = self._branches()
         if self._at < len(self._text):
-            raise _Unknown
+            raise _UnknownError
         whole = "".join(letter or "\n" for letter in letters)
         return tuple(dict.fromkeys(run for run in whole.split("\n") if len(run) >= SHORTEST_RUN))
 
@@ -97,7 +97,7 @@ class _Reader:
         if letter == "\\":
             return self._escape()
         if letter in "?*+{":
-            raise _Unknown
+            raise _UnknownError
         if letter in ".^$":
             return [_GAP]
         return None if letter.isspace() else [letter]
@@ -108,20 +108,20 @@ class _Reader:
         if look_around is None and self._peek() == "?":
             opened = _GROUP.match(self._text, self._at)
             if opened is None:
-                raise _Unknown
+                raise _UnknownError
             self._at = opened.end()
         elif look_around is not None:
             self._at = look_around.end()
         inside = self._branches()
         if self._peek() != ")":
-            raise _Unknown
+            raise _UnknownError
         self._at += 1
         return inside if look_around is None else [_GAP]
 
     def _set(self) -> list[str]:
         match = _SET.match(self._text, self._at)
         if match is None:
-            raise _Unknown
+            raise _UnknownError
         self._at = match.end()
         return [_GAP]
 
@@ -133,7 +133,7 @@ class _Reader:
         if letter in _OTHERS:
             return [_GAP]
         if not letter or letter.isalnum():
-            raise _Unknown
+            raise _UnknownError
         return [letter]
 
     def _quantifier(self) -> int | None:
