@@ -77,6 +77,12 @@ def looks_at_the_beginning(expression: str) -> bool:
 
 
 @functools.cache
+def tells_origin(expression: str | None) -> bool:
+    """Whether a pattern may read who prints; a parser may, for all that is known."""
+    return expression is None or not ORIGIN_GROUPS.keys().isdisjoint(compiled(expression).groupindex)
+
+
+@functools.cache
 def compiled(expression: str) -> regex.Pattern[str]:
     """Compiled on first use: a run needs a few of the patterns."""
     return regex.compile(expression)

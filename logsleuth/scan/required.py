@@ -1,6 +1,6 @@
 """The letters that every match of a regular expression holds: without them a text need not be tried.
 
-    (?x) \\[Rank\\s*(?P<rank>\\d+)\\]\\s* Some\\s+NCCL\\s+operations      ->  "[Rank", "]SomeNCCLoperations"
+    (?x) \\[Rank\\s*(?P<rank>\\d+)\\]\\s* Some\\s+NCCL\\s+(?:calls|works)  ->  "[Rank", "]SomeNCCL", "calls" or "works"
 
 White space is left out, as the text is looked at without: how a message was broken into lines is not known. What this
 reader of regular expressions does not know makes it give up, and then nothing is required.
@@ -9,11 +9,10 @@ reader of regular expressions does not know makes it give up, and then nothing i
 from __future__ import annotations
 
 import functools
+import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-#: A shorter run of letters is in nearly every text.
-SHORTEST_RUN = 4
 _QUANTIFIER = re.compile(r"(?P<sign>[?*+])[?+]?|\{(?P<least>\d*)(?:,\d*)?\}[?+]?")
 _GROUP = re.compile(r"\?(?::|P?<[A-Za-z_]\w*>|>)")
 _LOOK_AROUND = re.compile(r"\?<?[=!]")
@@ -21,8 +20,9 @@ _SET = re.compile(r"\[\^?\]?(?:\\.|[^\]\\\[]|\[(?![:.=]))*\]", re.DOTALL)
 #: Escapes that stand for one character of several, or for a place between characters.
 _OTHERS = frozenset("dDwWSbBAZG")
 _BLANKS = frozenset("snrtfv")
-#: Between two runs there may be anything.
-_GAP = ""
+#: A letter, or one of several runs of letters; between two runs there may be anything.
+_Item = str | tuple[str, ...]
+_GAP: _Item = ()
 
 
 class _UnknownError(Exception):
@@ -30,21 +30,40 @@ class _UnknownError(Exception):
 
 
 @functools.cache
-def required(expression: str) -> tuple[str, ...]:
-    """Runs of letters without white space; each of them is in every match from which white space was removed."""
+def required(expression: str) -> tuple[tuple[str, ...], ...]:
+    """Runs of letters without white space: one of each tuple is in every match from which white space was removed."""
     try:
-        return _Reader(expression).runs()
+        return tuple(dict.fromkeys(_runs(_Reader(expression).items())))
     except _UnknownError:
         return ()
 
 
 def may_match(expression: str, parts: Sequence[str]) -> bool:
     """Whether ``parts``, joined with or without blanks, or some of them from the first on, can hold a match."""
-    runs = required(expression)
-    if not runs:
+    every = required(expression)
+    if not every:
         return True
     letters = "".join("".join(parts).split())
-    return all(run in letters for run in runs)
+    return all(any(run in letters for run in runs) for runs in every)
+
+
+def _runs(items: Iterable[_Item]) -> Iterator[tuple[str, ...]]:
+    for letters, some in itertools.groupby(items, lambda item: isinstance(item, str)):
+        if letters:
+            yield ("".join(map(str, some)),)
+        else:
+            yield from (tuple(item) for item in some if item)
+
+
+def _one_of(branches: Iterable[Iterable[_Item]]) -> _Item:
+    """What one of several branches needs: of each the longest run."""
+    chosen: list[str] = []
+    for branch in branches:
+        best = max(_runs(branch), key=lambda runs: min(map(len, runs)), default=())
+        if not best:
+            return _GAP
+        chosen += best
+    return tuple(dict.fromkeys(chosen))
 
 
 class _Reader:
@@ -55,24 +74,23 @@ class _Reader:
         self._text = expression
         self._at = 4 if self._verbose else 0
 
-    def runs(self) -> tuple[str, ...]:
-        letters = self._branches()
+    def items(self) -> list[_Item]:
+        """All of the expression."""
+        items = self._branches()
         if self._at < len(self._text):
             raise _UnknownError
-        whole = "".join(letter or "\n" for letter in letters)
-        return tuple(dict.fromkeys(run for run in whole.split("\n") if len(run) >= SHORTEST_RUN))
+        return items
 
-    def _branches(self) -> list[str]:
-        """Up to the group's end; of several branches nothing is certain."""
-        found, several = self._sequence(), False
+    def _branches(self) -> list[_Item]:
+        """Up to the group's end."""
+        branches = [self._sequence()]
         while self._peek() == "|":
             self._at += 1
-            self._sequence()
-            several = True
-        return [_GAP] if several else found
+            branches.append(self._sequence())
+        return branches[0] if len(branches) == 1 else [_one_of(branches)]
 
-    def _sequence(self) -> list[str]:
-        found: list[str] = []
+    def _sequence(self) -> list[_Item]:
+        found: list[_Item] = []
         while (letter := self._peek()) and letter not in "|)":
             item = self._item(letter)
             if item is None:
@@ -87,7 +105,7 @@ class _Reader:
                     found += [_GAP, *item, _GAP] if len(item) != 1 else [*item, _GAP]
         return found
 
-    def _item(self, letter: str) -> list[str] | None:
+    def _item(self, letter: str) -> list[_Item] | None:
         """The letters of the next item; ``None`` for white space."""
         if letter == "(":
             return self._group()
@@ -102,7 +120,7 @@ class _Reader:
             return [_GAP]
         return None if letter.isspace() else [letter]
 
-    def _group(self) -> list[str]:
+    def _group(self) -> list[_Item]:
         self._at += 1
         look_around = _LOOK_AROUND.match(self._text, self._at)
         if look_around is None and self._peek() == "?":
@@ -118,14 +136,14 @@ class _Reader:
         self._at += 1
         return inside if look_around is None else [_GAP]
 
-    def _set(self) -> list[str]:
+    def _set(self) -> list[_Item]:
         match = _SET.match(self._text, self._at)
         if match is None:
             raise _UnknownError
         self._at = match.end()
         return [_GAP]
 
-    def _escape(self) -> list[str] | None:
+    def _escape(self) -> list[_Item] | None:
         letter = self._text[self._at : self._at + 1]
         self._at += 1
         if letter in _BLANKS or letter.isspace():

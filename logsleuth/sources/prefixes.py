@@ -62,7 +62,7 @@ def _read_prefix(line: str) -> Prefixed:
         text, repeated = text[: match.start()], int(match[1])
     values = peeled.values
     if text[:1] in _LAUNCHER_INITIALS and "rank" not in values and "local_rank" not in values:
-        _note_launcher(text, values)
+        values = {**values, **_launcher(text)}
     origin = _origin(tuple(sorted(values.items()))) if values else UNKNOWN
     return Prefixed(origin, peeled.stamp, text, "".join(peeled.key), repeated)
 
@@ -77,7 +77,7 @@ def split_segments(line: str) -> list[tuple[int, str]]:
     launcher, a scheduler or a traceback is glued to the end of a progress bar. Later pieces repeat the prefixes that a
     collector put before the whole line, as they hold for them as well. Control codes are removed.
     """
-    if not any(hint in line for hint in _HINTS):
+    if not _may_hold_several(line):
         return [(0, line)]
     inside = out_of_json(line)
     if inside is not line:
@@ -126,6 +126,11 @@ class _Peeled:
 
 
 def _peel(line: str) -> _Peeled:
+    """``line`` taken apart, to be looked at only."""
+    return _peel_remembered(line) if len(line) <= LONGEST_REMEMBERED else _peel_anew(line)
+
+
+def _peel_anew(line: str) -> _Peeled:
     peeled = _Peeled(line)
     if "\t" in line and (match := _GITHUB_CLI.match(line)):
         peeled.key.append(match[0])
@@ -140,6 +145,9 @@ def _peel(line: str) -> _Peeled:
         elif outside:
             peeled.wrapping_end = peeled.end
     return peeled
+
+
+_peel_remembered = functools.lru_cache(MOST_REMEMBERED)(_peel_anew)
 
 
 def _peel_one(peeled: _Peeled, outside: bool) -> Kind | None:
@@ -215,13 +223,12 @@ _LAUNCHER = late(
 _LAUNCHER_INITIALS = frozenset("sDIWE")
 
 
-def _note_launcher(text: str, values: dict[str, int | str]) -> None:
+def _launcher(text: str) -> dict[str, str]:
+    """What a launcher's or a scheduler's line says of who prints it."""
     match = _LAUNCHER.match(text)
     if match is None or (match["logger"] is not None and not speaks_for_agent(match["logger"])):
-        return
-    values["role"] = "agent"
-    if match["host"] is not None:
-        values["host"] = match["host"]
+        return {}
+    return {"role": "agent", "host": match["host"]} if match["host"] is not None else {"role": "agent"}
 
 
 # --- splitting -------------------------------------------------------------------------------------------------------
@@ -251,10 +258,21 @@ _STARTS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (" NCCL ", late(r"(?<=[\]\s])[\w.-]+:\d+:\d+ \[-?\d+\] (?=NCCL [A-Z]|\S+:\d+ NCCL [A-Z])")),
     (":torch.", late(r"(?<![\w.])(?:DEBUG|INFO|WARNING|ERROR):torch\.distributed")),
 )
-#: A line with none of these is one message.
-_HINTS = ("\r", '{"', *CONTROL_HINTS, *dict.fromkeys(literal for literal, _ in _STARTS))
+#: A line with none of these, and none of the others behind its beginning, is one message.
+_HINTS = ("\r", '{"', *CONTROL_HINTS)
+_LATER_HINTS = tuple(dict.fromkeys(literal for literal, _ in _STARTS))
 #: A piece with a launcher's label of its own does not take that of the line's beginning, nor does a scheduler's.
 _HAS_OWN_WRAPPING = late(r"\[(?!rank)[A-Za-z_]+\d+(?:\|\d+)?\]:|\[\d+,\d+\]<|\([^()\n]{0,120}pid=\d|slurmstepd|srun: ")
+
+
+def _may_hold_several(line: str) -> bool:
+    for hint in _HINTS:
+        if hint in line:
+            return True
+    for hint in _LATER_HINTS:  # noqa: SIM110 - a generator would take longer than the search
+        if line.find(hint, 1) > 0:
+            return True
+    return False
 
 
 def _cuts(text: str) -> Iterator[tuple[int, int]]:
