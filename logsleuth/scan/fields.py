@@ -37,8 +37,7 @@ def fact_from(kind: str, values: Mapping[str, str | None], constants: Mapping[st
 
     ``None`` where a group that must be a number is none: then the text is not what the pattern means.
     """
-    cls = KINDS[kind]
-    converters = _converters(cls)
+    converters = _converters_of(kind)
     filled: dict[str, Any] = dict(constants)
     try:
         for name, text in values.items():
@@ -51,7 +50,7 @@ def fact_from(kind: str, values: Mapping[str, str | None], constants: Mapping[st
     for name in constants:
         if isinstance(filled[name], list):
             filled[name] = tuple(filled[name])
-    return cls(**filled)
+    return KINDS[kind](**filled)
 
 
 def rank_list(text: str) -> tuple[int, ...]:
@@ -82,7 +81,11 @@ def signal_name(text: str) -> str:
 
 
 def _number(text: str) -> int | None:
-    value = int(text.replace(",", "").replace("_", "").strip(), 16 if text.strip().lower().startswith("0x") else 10)
+    value = (
+        int(text)
+        if text.isdecimal()
+        else int(text.replace(",", "").replace("_", "").strip(), 16 if text.strip().lower().startswith("0x") else 10)
+    )
     return value if -_LARGEST < value < _LARGEST else None
 
 
@@ -112,10 +115,6 @@ _BY_NAME: Mapping[str, Callable[[str], Any]] = {
     "last_started": _count,
     "last_completed": _count,
 }
-
-
-def _converters(cls: type[Fact]) -> Mapping[str, Callable[[str], Any]]:
-    return _converters_of(cls.kind)
 
 
 @functools.cache

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from logsleuth.model.events import Stamp
@@ -77,7 +76,7 @@ def split_segments(line: str) -> list[tuple[int, str]]:
     launcher, a scheduler or a traceback is glued to the end of a progress bar. Later pieces repeat the prefixes that a
     collector put before the whole line, as they hold for them as well. Control codes are removed.
     """
-    if not _may_hold_several(line):
+    if not any(map(line.__contains__, _HINTS)) and len(_cuts(line)) == 1:
         return [(0, line)]
     inside = out_of_json(line)
     if inside is not line:
@@ -239,55 +238,47 @@ _BAR_END = late(r"(?:/s|/it)(?:, [^\]\[\n]{0,400})?\](?=[^\s\],.;:)|])")
 _CPP_HEADER = late(r"\[[FEWIC](?:\d{3,4} \d\d:\d\d:\d\d\.\d{1,9})? [\w./+-]+\.(?:cpp|cc):\d+\]")
 _GLOG_HEADER = late(r"(?<!\w)[FEWIVC]\d{4} \d\d:\d\d:\d\d\.\d{6}\s+\d+ [^\s\]]+\.(?:py|cpp|cc):\d+\]")
 _SCHEDULER = late(r"(?<=[^\s:(\"'/])(?:slurmstepd(?:-[\w.-]+)?|srun): ")
-_STARTS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("[rank", late(r"\[rank\d{1,7}\]:")),
-    ("[default", late(r"\[default\d{1,5}\]:")),
-    ("[trainer", late(r"\[trainer\d{1,5}(?:\|\d+)?\]:")),
-    ("[worker", late(r"\[worker\d{1,5}(?:\|\d+)?\]:")),
-    ("/s]", _BAR_END),
-    ("/s, ", _BAR_END),
-    ("/it]", _BAR_END),
-    ("/it, ", _BAR_END),
-    (".cpp:", _CPP_HEADER),
-    (".cc:", _CPP_HEADER),
-    (".cpp:", _GLOG_HEADER),
-    (".py:", _GLOG_HEADER),
-    ("Traceback (most", late(r"(?<=[^\s:(\"'])Traceback \(most recent call last\):")),
-    ("slurmstepd", _SCHEDULER),
-    ("srun: ", _SCHEDULER),
-    (" NCCL ", late(r"(?<=[\]\s])[\w.-]+:\d+:\d+ \[-?\d+\] (?=NCCL [A-Z]|\S+:\d+ NCCL [A-Z])")),
-    (":torch.", late(r"(?<![\w.])(?:DEBUG|INFO|WARNING|ERROR):torch\.distributed")),
-)
-#: A line with none of these, and none of the others behind its beginning, is one message.
+_STARTS: dict[str, tuple[re.Pattern[str], ...]] = {
+    "[rank": (late(r"\[rank\d{1,7}\]:"),),
+    "[default": (late(r"\[default\d{1,5}\]:"),),
+    "[trainer": (late(r"\[trainer\d{1,5}(?:\|\d+)?\]:"),),
+    "[worker": (late(r"\[worker\d{1,5}(?:\|\d+)?\]:"),),
+    "/s]": (_BAR_END,),
+    "/s, ": (_BAR_END,),
+    "/it]": (_BAR_END,),
+    "/it, ": (_BAR_END,),
+    ".cpp:": (_CPP_HEADER, _GLOG_HEADER),
+    ".cc:": (_CPP_HEADER,),
+    ".py:": (_GLOG_HEADER,),
+    "Traceback (most": (late(r"(?<=[^\s:(\"'])Traceback \(most recent call last\):"),),
+    "slurmstepd": (_SCHEDULER,),
+    "srun: ": (_SCHEDULER,),
+    " NCCL ": (late(r"(?<=[\]\s])[\w.-]+:\d+:\d+ \[-?\d+\] (?=NCCL [A-Z]|\S+:\d+ NCCL [A-Z])"),),
+    ":torch.": (late(r"(?<![\w.])(?:DEBUG|INFO|WARNING|ERROR):torch\.distributed"),),
+}
+#: A line with none of these is as it was printed.
 _HINTS = ("\r", '{"', *CONTROL_HINTS)
-_LATER_HINTS = tuple(dict.fromkeys(literal for literal, _ in _STARTS))
 #: A piece with a launcher's label of its own does not take that of the line's beginning, nor does a scheduler's.
 _HAS_OWN_WRAPPING = late(r"\[(?!rank)[A-Za-z_]+\d+(?:\|\d+)?\]:|\[\d+,\d+\]<|\([^()\n]{0,120}pid=\d|slurmstepd|srun: ")
 
 
-def _may_hold_several(line: str) -> bool:
-    for hint in _HINTS:
-        if hint in line:
-            return True
-    for hint in _LATER_HINTS:  # noqa: SIM110 - a generator would take longer than the search
-        if line.find(hint, 1) > 0:
-            return True
-    return False
-
-
-def _cuts(text: str) -> Iterator[tuple[int, int]]:
+def _cuts(text: str) -> list[tuple[int, int]]:
     """Begin and end of each message in ``text``."""
+    find = text.find
     found: set[int] = set()
-    for literal, expression in _STARTS:
-        if text.find(literal, 1) > 0:
+    for literal in [literal for literal in _STARTS if find(literal, 1) > 0]:
+        for expression in _STARTS[literal]:
             ends = expression is _BAR_END
-            found.update(match.end() if ends else match.start() for match in expression.finditer(text, 1))
+            for match in expression.finditer(text, 1):
+                found.add(match.end() if ends else match.start())
+    cuts: list[tuple[int, int]] = []
     begin = 0
     if found:
         in_front = _peel(text).end
         for at in sorted(found):
             if at <= in_front:
                 continue  # prefixes that are stacked, or the message right behind them
-            yield begin, at
+            cuts.append((begin, at))
             begin, in_front = at, at + _peel(text[at:]).end
-    yield begin, len(text)
+    cuts.append((begin, len(text)))
+    return cuts

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from logsleuth.catalog.spec import PatternSpec
 from logsleuth.model.events import Event, Fact, Locator, PythonException
-from logsleuth.model.origin import Origin
+from logsleuth.model.origin import UNKNOWN, Origin
 from logsleuth.model.scan import Digest
 from logsleuth.model.source import Source
 from logsleuth.scan.conflicts import Conflicts
@@ -230,7 +230,7 @@ class _TextScan:
             lines = [text, *(line for _, line in following(window, piece, prefixed, TRACEBACK_LINES))]
             facts = list(PARSERS[pattern.parser]("\n".join(lines)))
             for fact in facts:
-                self._add(window, pattern, fact, prefixed, Origin(), piece, text)
+                self._add(window, pattern, fact, prefixed, UNKNOWN, piece, text)
             return bool(facts)
         return self._traceback(window, piece, pattern, prefixed)
 
@@ -264,7 +264,7 @@ class _TextScan:
         self._tracebacks[prefixed.key] = fact
         self._final_lines.add(window.place(final.start))
         stamped = read_prefix(final.text)
-        self._add(window, pattern, fact, stamped if stamped.stamp else prefixed, Origin(), final, stamped.text)
+        self._add(window, pattern, fact, stamped if stamped.stamp else prefixed, UNKNOWN, final, stamped.text)
         return True
 
     def _add(
@@ -286,7 +286,9 @@ class _TextScan:
         self._seen.add(key)
         given = self._sections.origin_at(start)
         self._conflicts.compare(prefixed.origin, given)
-        origin = prefixed.origin.merged(said).merged(given)
+        origin = prefixed.origin if said is UNKNOWN else prefixed.origin.merged(said)
+        if given is not UNKNOWN:
+            origin = origin.merged(given)
         self._events.append(
             Event(
                 fact=fact,
