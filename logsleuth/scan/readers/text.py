@@ -58,7 +58,7 @@ class _TextScan:
         self._seen: set[tuple[str, int, Fact]] = set()
         self._counts: Counter[str] = Counter()
         self._joins: Counter[str] = Counter()
-        self._told_before: set[tuple[str, Origin, Origin]] = set()
+        self._told_before: dict[str, set[tuple[Origin, Origin]]] = {}
         self._tracebacks: dict[str, PythonException] = {}
         self._final_lines: set[int] = set()
         self._mend: Mender | None = None
@@ -95,21 +95,22 @@ class _TextScan:
         for at in offsets:
             if not spans or at >= spans[-1][1]:
                 spans.append(span_at(window.data, at))
-        told: Counter[tuple[str, Origin, Origin]] = Counter()
+        before = self._told_before.setdefault(pattern.id, set())
+        told: dict[tuple[Origin, Origin], int] = {}
+        says_who = tells_origin(pattern.regex)
         for start, end in reversed(spans):
             piece = piece_of(window.data, start, end)
             segments = split_segments(piece.text)
             who = None
-            if len(segments) == 1 and not tells_origin(pattern.regex):
-                said = read_prefix(segments[0][1]).origin
-                who = (pattern.id, said, self._sections.origin_at(window.place(start)))
-                if told[who] >= LATEST_KEPT and who in self._told_before:
+            if not says_who and len(segments) == 1:
+                who = (read_prefix(segments[0][1]).origin, self._sections.origin_at(window.place(start)))
+                if told.get(who, 0) >= LATEST_KEPT and who in before:
                     continue
             events = len(self._events)
             self._read(window, piece, [pattern], False)
             if who is not None:
-                told[who] += len(self._events) - events
-        self._told_before.update(who for who, count in told.items() if count)
+                told[who] = told.get(who, 0) + len(self._events) - events
+        before.update(who for who, count in told.items() if count)
 
     def finish(self) -> tuple[list[Event], Digest]:
         events = sorted(self._events, key=lambda event: (event.locator.start, event.pattern))
