@@ -62,8 +62,11 @@ def main() -> None:
     block = "\n".join(next(source) for _ in range(40_000)) + "\n"
     with out.open("w", encoding="utf-8") as file:
         written = 0
-        while written < size:
-            written += file.write(block)
+        for number in itertools.count():
+            if written >= size:
+                break
+            # No line of progress comes twice, as what was read of a line is remembered.
+            written += file.write(block.replace("/ 500000 |", f"/ {500_000 + number} |"))
         file.write(FAILURE.format(rank=3))
 
 

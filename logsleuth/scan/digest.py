@@ -41,6 +41,11 @@ class DigestBuilder:
         self._looks = 0
         self._tail = window
 
+    @property
+    def looks_at_unknown(self) -> bool:
+        """Whether another error-like line of this window would be looked at."""
+        return self._looks < MOST_UNKNOWN_LOOKS
+
     def unknown(self, piece: Piece, place: int) -> None:
         """An error-like line that no pattern read; it begins at ``place`` in the source."""
         self._looks += 1

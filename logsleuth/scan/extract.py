@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
 from dataclasses import dataclass
 
 import regex
 
+from logsleuth.catalog.load import builtin_folder
 from logsleuth.catalog.spec import PatternSpec
 from logsleuth.model.events import Fact
 from logsleuth.model.origin import UNKNOWN, Origin
@@ -19,6 +21,8 @@ ORIGIN_GROUPS = {"o_rank": int, "o_local_rank": int, "o_task": int, "o_pid": int
 LONGEST_TEXT = 16 * 1024
 #: Seconds that one regex may take on one text; ours need microseconds (lint proves it), a user's may not.
 REGEX_TIMEOUT_S = 2.0
+#: Ours are not timed on a shorter text: to start the clock takes longer than most of them need.
+LONGEST_UNTIMED = 2048
 
 #: A ``^`` that is neither escaped nor the negation of a set.
 _BEGINNING = re.compile(r"(?<![\\\[])\^")
@@ -44,8 +48,11 @@ def extract_all(pattern: PatternSpec, text: str, most: int = 64) -> list[Extract
     if pattern.regex is None:
         return []
     found: list[Extract] = []
+    untimed = len(text) <= LONGEST_UNTIMED and _is_ours(pattern.path)
     try:
-        for match in compiled(pattern.regex).finditer(text[:LONGEST_TEXT], timeout=REGEX_TIMEOUT_S):
+        for match in compiled(pattern.regex).finditer(
+            text[:LONGEST_TEXT], timeout=None if untimed else REGEX_TIMEOUT_S
+        ):
             groups = match.groupdict()
             fact = fact_from(pattern.event, groups, pattern.fields)
             if fact is not None:
@@ -58,9 +65,21 @@ def extract_all(pattern: PatternSpec, text: str, most: int = 64) -> list[Extract
 
 
 @functools.cache
+def _is_ours(path: str) -> bool:
+    """Whether a pattern's file is one of the built-in catalog's."""
+    return path.startswith(f"{builtin_folder()}{os.sep}")
+
+
+@functools.cache
 def looks_at_the_beginning(expression: str) -> bool:
     """Whether a regular expression asks where its text begins (``^``), so that a prefix in front of it matters."""
     return _BEGINNING.search(expression) is not None
+
+
+@functools.cache
+def tells_origin(expression: str | None) -> bool:
+    """Whether a pattern may read who prints; a parser may, for all that is known."""
+    return expression is None or not ORIGIN_GROUPS.keys().isdisjoint(compiled(expression).groupindex)
 
 
 @functools.cache
@@ -70,6 +89,8 @@ def compiled(expression: str) -> regex.Pattern[str]:
 
 
 def _origin_of(groups: dict[str, str | None]) -> Origin:
+    if ORIGIN_GROUPS.keys().isdisjoint(groups):
+        return UNKNOWN
     values = {
         name.removeprefix("o_"): convert(text)
         for name, convert in ORIGIN_GROUPS.items()

@@ -37,22 +37,20 @@ def fact_from(kind: str, values: Mapping[str, str | None], constants: Mapping[st
 
     ``None`` where a group that must be a number is none: then the text is not what the pattern means.
     """
-    cls = KINDS[kind]
-    converters = _converters(cls)
+    converters = _converters_of(kind)
     filled: dict[str, Any] = dict(constants)
-    for name, text in values.items():
-        if text is None or name not in converters:
-            continue
-        try:
-            value = converters[name](text)
-        except ValueError:
-            return None
-        if value is not None:
-            filled[name] = value
-    for name in converters:
-        if isinstance(filled.get(name), list):
+    try:
+        for name, text in values.items():
+            if text is not None and (convert := converters.get(name)) is not None:
+                value = convert(text)
+                if value is not None:
+                    filled[name] = value
+    except ValueError:
+        return None
+    for name in constants:
+        if isinstance(filled[name], list):
             filled[name] = tuple(filled[name])
-    return cls(**filled)
+    return KINDS[kind](**filled)
 
 
 def rank_list(text: str) -> tuple[int, ...]:
@@ -83,7 +81,11 @@ def signal_name(text: str) -> str:
 
 
 def _number(text: str) -> int | None:
-    value = int(text.replace(",", "").replace("_", "").strip(), 16 if text.strip().lower().startswith("0x") else 10)
+    value = (
+        int(text)
+        if text.isdecimal()
+        else int(text.replace(",", "").replace("_", "").strip(), 16 if text.strip().lower().startswith("0x") else 10)
+    )
     return value if -_LARGEST < value < _LARGEST else None
 
 
@@ -113,10 +115,6 @@ _BY_NAME: Mapping[str, Callable[[str], Any]] = {
     "last_started": _count,
     "last_completed": _count,
 }
-
-
-def _converters(cls: type[Fact]) -> Mapping[str, Callable[[str], Any]]:
-    return _converters_of(cls.kind)
 
 
 @functools.cache

@@ -51,7 +51,7 @@ def build_index(patterns: Iterable[PatternSpec], engine: str | None = None) -> P
     """``engine``: one of ``prefilter.ENGINES``; the fastest at hand if ``None``."""
     by_anchor: dict[bytes, list[PatternSpec]] = {word: [] for word in (*ERROR_WORDS, FILE_HEADER.encode())}
     for pattern in patterns:
-        for anchor in pattern.anchors:
+        for anchor in dict.fromkeys(pattern.anchors):
             by_anchor.setdefault(anchor.encode(), []).append(pattern)
     anchors: Sequence[bytes] = tuple(by_anchor)
     patterns_of = tuple(tuple(by_anchor[anchor]) for anchor in anchors)

@@ -25,6 +25,16 @@ class Piece:
 
 def piece_at(data: bytes, at: int) -> Piece:
     """The physical line around offset ``at``; of a line longer than LONGEST_TEXT the part between carriage returns."""
+    return piece_of(data, *span_at(data, at))
+
+
+def piece_of(data: bytes, start: int, end: int) -> Piece:
+    """``data[start:end]``, which ``span_at`` gave."""
+    return Piece(start, end, data[start:end].decode("utf-8", "replace").rstrip("\r"))
+
+
+def span_at(data: bytes, at: int) -> tuple[int, int]:
+    """Where ``piece_at`` begins and ends: most lines with a hit are only counted."""
     floor = max(0, at - LONGEST_TEXT)
     start = data.rfind(b"\n", floor, at) + 1 or floor
     end = data.find(b"\n", at, start + LONGEST_TEXT)
@@ -33,8 +43,7 @@ def piece_at(data: bytes, at: int) -> Piece:
         limit = min(len(data), at + LONGEST_TEXT)
         stops = [stop for stop in (data.find(b"\n", at, limit), data.find(b"\r", at, limit)) if stop >= 0]
         end = min(stops, default=limit)
-    end = len(data) if end < 0 else end
-    return Piece(start, end, data[start:end].decode("utf-8", "replace").rstrip("\r"))
+    return start, len(data) if end < 0 else end
 
 
 def next_line(data: bytes, end: int) -> Piece | None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import dataclasses
+import functools
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from logsleuth.catalog.spec import PatternSpec
-from logsleuth.scan.extract import Extract, extract_all, looks_at_the_beginning
+from logsleuth.model.events import KINDS
+from logsleuth.scan.extract import ORIGIN_GROUPS, Extract, compiled, extract_all, looks_at_the_beginning
 from logsleuth.scan.lines import Piece
+from logsleuth.scan.required import may_match
 from logsleuth.scan.vocabulary import Vocabulary
 from logsleuth.scan.wrapped import joined
 from logsleuth.sources.blocks import Window
@@ -40,7 +45,15 @@ def joined_extracts(
     with_previous = not plain or (not key and all(found.origin.rank is None for found in plain))
     best: tuple[list[Extract], Prefixed | None] | None = None
     number, filled = len(plain), _filled(plain)
-    for candidate in joined(window, piece, text, vocabulary, with_previous=with_previous):
+    expression = pattern.regex or ""
+    most = _most_filled(pattern.event, expression, tuple(pattern.fields))
+    if number and filled >= number * most:
+        return None
+
+    def worth_while(parts: Sequence[str]) -> bool:
+        return may_match(expression, parts)
+
+    for candidate in joined(window, piece, text, vocabulary, with_previous=with_previous, may_match=worth_while):
         extracts = [
             found
             for found in extract_all(pattern, candidate.text)
@@ -49,17 +62,32 @@ def joined_extracts(
         # Of two ways to join, the one that lets the pattern read more; a joined neighbour is not more.
         if extracts and len(extracts) == (number or len(extracts)) and (more := _filled(extracts)) > filled:
             best, number, filled = (extracts, candidate.head), len(extracts), more
+            if filled >= number * most:
+                break
     return best
 
 
 def _filled(extracts: Iterable[Extract]) -> int:
     """How many fields were read, of the fact and of its origin."""
-    extracts = list(extracts)
-    values = (getattr(e.fact, name) for e in extracts for name in e.fact.__dataclass_fields__)
-    told = sum(len(e.origin.learnt) for e in extracts)
     # A match alone tells something, also where its kind has no field.
-    return (
-        told
-        + len(extracts)
-        + len([value for value in values if value is not None and value is not False and value != ()])
+    return sum(
+        1 + len(e.origin.learnt) + sum(_tells(getattr(e.fact, field.name)) for field in _fields(e.fact.kind))
+        for e in extracts
     )
+
+
+def _tells(value: object) -> bool:
+    return value is not None and value is not False and value != ()
+
+
+@functools.cache
+def _fields(kind: str) -> tuple[dataclasses.Field[Any], ...]:
+    return dataclasses.fields(KINDS[kind])
+
+
+@functools.cache
+def _most_filled(event: str, expression: str, constants: tuple[str, ...]) -> int:
+    """What ``_filled`` gives for one match of a pattern in which every group took part."""
+    groups = compiled(expression).groupindex
+    told = sum(name in groups for name in ORIGIN_GROUPS)
+    return 1 + told + sum(f.name in groups or f.name in constants or _tells(f.default) for f in _fields(event))

@@ -30,6 +30,7 @@ class Sections:
     """Where in a source the lines of another file begin, and what that file's name tells."""
 
     def __init__(self, origin: Origin) -> None:
+        origin = UNKNOWN if origin == UNKNOWN else origin
         self._starts: list[int] = [0]
         self._origins: list[Origin] = [origin]
         self._tails: list[LastLines] = []

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterable
 
 from logsleuth.catalog.spec import PatternSpec
 
 _WORD = re.compile(r"[A-Za-z_]+")
-_LAST = re.compile(r"[A-Za-z_]*$")
+_LETTERS = string.ascii_letters + "_"
 _FIRST = re.compile(r"[A-Za-z_]*")
 
 
@@ -44,8 +45,7 @@ class Vocabulary:
 
 
 def _last_word(text: str) -> str:
-    match = _LAST.search(text)
-    return match[0] if match else ""
+    return text[len(text.rstrip(_LETTERS)) :]
 
 
 def _first_word(text: str) -> str:

@@ -10,7 +10,7 @@ texts whose lines have no common width.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from logsleuth.scan.lines import FILE_HEADER, Piece, next_line, previous_line
@@ -55,21 +55,31 @@ def could_be_wrapped(window: Window, piece: Piece, text: str) -> bool:
     return before is not None and len(before.text.rstrip()) >= SHORTEST_BEFORE_THE_END
 
 
-def joined(window: Window, piece: Piece, text: str, vocabulary: Vocabulary, *, with_previous: bool) -> Iterator[Joined]:
+def joined(
+    window: Window,
+    piece: Piece,
+    text: str,
+    vocabulary: Vocabulary,
+    *,
+    with_previous: bool,
+    may_match: Callable[[Sequence[str]], bool],
+) -> Iterator[Joined]:
     """``text`` (of ``piece``) with the lines after it, then with those before.
 
     A word may be broken in the middle, so the form without a blank comes first; then with blanks, then as the words
     tell. A line that begins a message of its own (a rank or logger prefix of another origin)
-    is not joined.
+    is not joined. ``may_match`` tells of parts whether it is worth while to join them, or the first ones of them.
     """
-    key = read_prefix(text).key
+    prefixed = read_prefix(text)
+    key, own = prefixed.key, text.rstrip()
     after = _after(window, piece, len(text), key)
-    yield from _combinations([], text.rstrip(), after, None, vocabulary)
+    if after and may_match((own, *after)):
+        yield from _combinations([], own, after, None, vocabulary)
     if not with_previous:
         return
     lead: list[str] = []
     line = piece
-    own = read_prefix(text).text.strip()
+    own = prefixed.text.strip()
     for _ in range(LINES_BEFORE):
         before = previous_line(window.data, line.start)
         if before is None or not before.text.strip() or before.text.startswith(FILE_HEADER):
@@ -80,7 +90,8 @@ def joined(window: Window, piece: Piece, text: str, vocabulary: Vocabulary, *, w
         if key not in ("", head.key):
             return
         lead = [part, *(read_prefix(other).text if key else other for other in lead)]
-        yield from _combinations(lead, own, ["", *after], head, vocabulary)
+        if may_match((*lead, own, *after)):
+            yield from _combinations(lead, own, ["", *after], head, vocabulary)
         if len(part) < SHORTEST_WRAPPED or (head.key and head.key != key):
             return
 
@@ -110,15 +121,25 @@ def _after(window: Window, piece: Piece, width: int, key: str) -> list[str]:
 def _combinations(
     lead: Sequence[str], own: str, after: Sequence[str], head: Prefixed | None, vocabulary: Vocabulary
 ) -> Iterator[Joined]:
+    parts = [*lead, own]
+    joints = [vocabulary.joint(left, right) for left, right in itertools.pairwise(parts)]
+    letters, before = sum(map(len, lead)), len(lead)
+    taken, shown = 0, 0
     for step in (1, *(step + 1 for step in _STEPS)) if lead else _STEPS:
         if step > len(after):
-            break
-        parts = [*lead, own, *(part for part in after[:step] if part)]
-        ways = [[""] * (len(parts) - 1), [" "] * (len(parts) - 1)]
-        mixed = [vocabulary.joint(left, right) for left, right in itertools.pairwise(parts)]
-        if mixed not in ways:
-            ways.append(mixed)
-        for blanks in ways:
-            pieces = [text for pair in zip(parts, (*blanks, ""), strict=True) for text in pair]
-            start = sum(map(len, pieces[: 2 * len(lead)]))
-            yield Joined("".join(pieces), start, start + len(own), head)
+            return
+        for part in filter(None, after[taken:step]):
+            joints.append(vocabulary.joint(parts[-1], part))
+            parts.append(part)
+        taken = step
+        if len(parts) == shown:
+            continue  # more empty lines
+        shown = len(parts)
+        yield Joined("".join(parts), letters, letters + len(own), head)
+        if shown > 1:
+            start = letters + before
+            yield Joined(" ".join(parts), start, start + len(own), head)
+        if "" in joints and " " in joints:
+            text = "".join(text for pair in zip(parts, (*joints, ""), strict=True) for text in pair)
+            start = letters + sum(map(len, joints[:before]))
+            yield Joined(text, start, start + len(own), head)

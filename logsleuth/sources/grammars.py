@@ -12,6 +12,7 @@ line to line of one message; ``cut`` is only there on some lines of a process. `
 from __future__ import annotations
 
 import enum
+import functools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -33,42 +34,50 @@ More = Callable[[re.Match[str]], clues.Values | None]
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """One prefix. ``weak``: only believed in front of everything that the process prints. ``more``: see clues."""
+    """One prefix. ``weak``: only believed in front of everything that the process prints. ``more``: see clues.
+
+    ``first``: where that is few, the letters that it can begin with; another one need not be tried.
+    """
 
     kind: Kind
     expression: re.Pattern[str]
     weak: bool = False
     more: More | None = None
+    first: str = ""
 
 
-def _outer(expression: str, more: More | None = None, weak: bool = False) -> Grammar:
-    return Grammar(Kind.OUTER, late(expression), weak, more)
+def _outer(expression: str, more: More | None = None, weak: bool = False, first: str = "") -> Grammar:
+    return Grammar(Kind.OUTER, late(expression), weak, more, first)
 
 
 def _inner(expression: str, weak: bool = False) -> Grammar:
     return Grammar(Kind.INNER, late(expression), weak)
 
 
-def _record(expression: str, more: More | None = None) -> Grammar:
-    return Grammar(Kind.RECORD, late(expression), False, more)
+def _record(expression: str, more: More | None = None, first: str = "") -> Grammar:
+    return Grammar(Kind.RECORD, late(expression), False, more, first)
 
 
-def _header(expression: str, more: More | None = None) -> Grammar:
-    return Grammar(Kind.HEADER, late(expression), False, more)
+def _header(expression: str, more: More | None = None, first: str = "") -> Grammar:
+    return Grammar(Kind.HEADER, late(expression), False, more, first)
 
 
 _T = f"(?P<t>{ISO_STAMP})"
 _CLOCK = r"\d\d:\d\d:\d\d"
 _LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL|SUCCESS)(?!\w)"
+#: The first letters of levels, and of the names of days and months.
+_OF_LEVELS = "TDINWECFS"
+_OF_DAYS_AND_MONTHS = "MTWFSJAOND"
 _RANK = r"(?:\[rank(?P<rank>\d{1,7})\]:)?"
 
 # W0606 08:12:47.123000 1245483 torch/distributed/run.py:757] ...
 _PYTHON_RECORD = _record(
     rf"{_RANK}(?P<t>[FEWIVC]\d{{4}} {_CLOCK}\.\d{{6}})\s+(?P<id>\d{{1,20}}) (?P<file>[^\s\]]+\.py):(?P<n>\d+)\] ?",
     clues.of_python_record,
+    first="FEWIVC[",
 )
 # E0206 12:34:56.123456  4711 ProcessGroupNCCL.cpp:523] ...
-_GLOG = _header(rf"{_RANK}(?P<t>[FEWIVC]\d{{4}} {_CLOCK}\.\d{{6,9}})\s+\d+ [^\s\]]+:\d+\] ?")
+_GLOG = _header(rf"{_RANK}(?P<t>[FEWIVC]\d{{4}} {_CLOCK}\.\d{{6,9}})\s+\d+ [^\s\]]+:\d+\] ?", first="FEWIVC[")
 # node-a:4711:4802 [3] NCCL INFO ...   [2026-05-05 06:16:47] node-a:4711:4802 [3] misc/socket.cc:50 NCCL WARN ...
 _NCCL = _record(
     rf"(?P<cut>\[?{_T}\]? )?(?P<host>[\w.-]+):(?P<pid>\d{{1,7}}):(?P<n>\d+) (?P<n2>\[-?\d+\] )?"
@@ -243,20 +252,23 @@ _LETTER = (
     _GLOG,
     _NCCL,
     # INFO 09-23 13:55:24 [core.py:502] ...   ERROR 07-01 13:54:43 multiproc_worker_utils.py:120] ... of vLLM
-    _record(rf"(?P<t>{_LEVEL} \d\d-\d\d {_CLOCK}(?:[.,]\d{{1,6}})?) (?:\[|\| ?)?[\w./-]+:(?P<n>\d+)\] ?"),
-    _header(rf"{_LEVEL}[ :-]+\[?{_T}\]?[ :,-]*"),
+    _record(
+        rf"(?P<t>{_LEVEL} \d\d-\d\d {_CLOCK}(?:[.,]\d{{1,6}})?) (?:\[|\| ?)?[\w./-]+:(?P<n>\d+)\] ?", first=_OF_LEVELS
+    ),
+    _header(rf"{_LEVEL}[ :-]+\[?{_T}\]?[ :,-]*", first=_OF_LEVELS),
     # submitit WARNING (2022-08-12 02:06:11,453) - ...
-    _header(rf"submitit {_LEVEL} \({_T}\) - "),
+    _header(rf"submitit {_LEVEL} \({_T}\) - ", first="s"),
     # Oct  1 12:00:00 node-a kernel: ...   Oct  1 12:00:00 node-a slurmd[4711]: ...   Jul 25 04:11:56 ...
     _outer(
         rf"(?P<t>{WORD_STAMP}) (?P<host>[\w.-]+) "
         r"(?P<program>kernel|[\w./@-]+(?=\[)|systemd|slurmd|slurmstepd|kubelet|dockerd|containerd|nv-fabricmanager)"
         r"(?:\[(?P<pid>\d{1,7})\])?: ?",
         clues.of_syslog,
+        first=_OF_DAYS_AND_MONTHS,
     ),
-    _outer(rf"(?P<t>{WORD_STAMP})(?: |$|(?=\[))"),
+    _outer(rf"(?P<t>{WORD_STAMP})(?: |$|(?=\[))", first=_OF_DAYS_AND_MONTHS),
     # kern  :warn  : 2025-01-21T04:41:44,283302+00:00 NVRM: ... of dmesg -x
-    _outer(r"kern *:(?:emerg|alert|crit|err|warn|notice|info|debug) *: ", clues.of_kernel),
+    _outer(r"kern *:(?:emerg|alert|crit|err|warn|notice|info|debug) *: ", clues.of_kernel, first="k"),
     # rank3: ... of users
     _inner(r"rank[ _-]?(?P<rank>\d{1,7})(?::| \|)(?: |$)", weak=True),
     *_NAMES,
@@ -301,4 +313,9 @@ def grammars_for(line: str, at: int) -> tuple[Grammar, ...]:
         return _BRACKETED_STAMP if _ISO.match(line, at) else _BRACKETED_NUMBER
     if first.isdecimal():
         return _STAMP if _ISO.match(line, at) else _DIGIT
-    return _LETTER if first.isalpha() else _OTHER.get(first, ())
+    return _that_begin_with(first) if first.isalpha() else _OTHER.get(first, ())
+
+
+@functools.lru_cache(maxsize=256)
+def _that_begin_with(letter: str) -> tuple[Grammar, ...]:
+    return tuple(grammar for grammar in _LETTER if not grammar.first or letter in grammar.first)

@@ -19,8 +19,10 @@ _TIME_KEYS = ("time", "timestamp", "@timestamp", "ts")
 
 def without_control_codes(line: str) -> str:
     """``line`` without control codes and final carriage return; the same object where there are none."""
-    if any(hint in line for hint in CONTROL_HINTS):
-        line = _CONTROL.sub("", line)
+    for hint in CONTROL_HINTS:
+        if hint in line:
+            line = _CONTROL.sub("", line)
+            break
     return line[:-1] if line.endswith("\r") else line
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from logsleuth.model.events import Stamp
@@ -22,6 +21,9 @@ from logsleuth.sources.grammars import Kind, grammars_for
 from logsleuth.sources.late import late
 from logsleuth.sources.plain import CONTROL_HINTS, offset_in, out_of_json, without_control_codes
 
+#: Lines that were taken apart are remembered: those around a hit are asked for again and again.
+MOST_REMEMBERED = 4096
+LONGEST_REMEMBERED = 1024
 #: No line has more prefixes than this.
 MOST_PREFIXES = 16
 #: srun pads its labels to the width of the largest task id.
@@ -49,15 +51,22 @@ class Prefixed:
 
 def read_prefix(line: str) -> Prefixed:
     """Take ``line`` apart; one without any prefix comes back whole. Never raises."""
+    return _remembered(line) if len(line) <= LONGEST_REMEMBERED else _read_prefix(line)
+
+
+def _read_prefix(line: str) -> Prefixed:
     peeled = _peel(without_control_codes(out_of_json(line)))
     text, repeated = peeled.line[peeled.end :], 1
     if " across cluster]" in text and (match := _REPEATED.search(text)):
         text, repeated = text[: match.start()], int(match[1])
     values = peeled.values
     if text[:1] in _LAUNCHER_INITIALS and "rank" not in values and "local_rank" not in values:
-        _note_launcher(text, values)
+        values = {**values, **_launcher(text)}
     origin = _origin(tuple(sorted(values.items()))) if values else UNKNOWN
     return Prefixed(origin, peeled.stamp, text, "".join(peeled.key), repeated)
+
+
+_remembered = functools.lru_cache(MOST_REMEMBERED)(_read_prefix)
 
 
 def split_segments(line: str) -> list[tuple[int, str]]:
@@ -67,7 +76,7 @@ def split_segments(line: str) -> list[tuple[int, str]]:
     launcher, a scheduler or a traceback is glued to the end of a progress bar. Later pieces repeat the prefixes that a
     collector put before the whole line, as they hold for them as well. Control codes are removed.
     """
-    if not any(hint in line for hint in _HINTS):
+    if not any(map(line.__contains__, _HINTS)) and len(_cuts(line)) == 1:
         return [(0, line)]
     inside = out_of_json(line)
     if inside is not line:
@@ -116,6 +125,11 @@ class _Peeled:
 
 
 def _peel(line: str) -> _Peeled:
+    """``line`` taken apart, to be looked at only."""
+    return _peel_remembered(line) if len(line) <= LONGEST_REMEMBERED else _peel_anew(line)
+
+
+def _peel_anew(line: str) -> _Peeled:
     peeled = _Peeled(line)
     if "\t" in line and (match := _GITHUB_CLI.match(line)):
         peeled.key.append(match[0])
@@ -130,6 +144,9 @@ def _peel(line: str) -> _Peeled:
         elif outside:
             peeled.wrapping_end = peeled.end
     return peeled
+
+
+_peel_remembered = functools.lru_cache(MOST_REMEMBERED)(_peel_anew)
 
 
 def _peel_one(peeled: _Peeled, outside: bool) -> Kind | None:
@@ -205,13 +222,12 @@ _LAUNCHER = late(
 _LAUNCHER_INITIALS = frozenset("sDIWE")
 
 
-def _note_launcher(text: str, values: dict[str, int | str]) -> None:
+def _launcher(text: str) -> dict[str, str]:
+    """What a launcher's or a scheduler's line says of who prints it."""
     match = _LAUNCHER.match(text)
     if match is None or (match["logger"] is not None and not speaks_for_agent(match["logger"])):
-        return
-    values["role"] = "agent"
-    if match["host"] is not None:
-        values["host"] = match["host"]
+        return {}
+    return {"role": "agent", "host": match["host"]} if match["host"] is not None else {"role": "agent"}
 
 
 # --- splitting -------------------------------------------------------------------------------------------------------
@@ -222,44 +238,47 @@ _BAR_END = late(r"(?:/s|/it)(?:, [^\]\[\n]{0,400})?\](?=[^\s\],.;:)|])")
 _CPP_HEADER = late(r"\[[FEWIC](?:\d{3,4} \d\d:\d\d:\d\d\.\d{1,9})? [\w./+-]+\.(?:cpp|cc):\d+\]")
 _GLOG_HEADER = late(r"(?<!\w)[FEWIVC]\d{4} \d\d:\d\d:\d\d\.\d{6}\s+\d+ [^\s\]]+\.(?:py|cpp|cc):\d+\]")
 _SCHEDULER = late(r"(?<=[^\s:(\"'/])(?:slurmstepd(?:-[\w.-]+)?|srun): ")
-_STARTS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("[rank", late(r"\[rank\d{1,7}\]:")),
-    ("[default", late(r"\[default\d{1,5}\]:")),
-    ("[trainer", late(r"\[trainer\d{1,5}(?:\|\d+)?\]:")),
-    ("[worker", late(r"\[worker\d{1,5}(?:\|\d+)?\]:")),
-    ("/s]", _BAR_END),
-    ("/s, ", _BAR_END),
-    ("/it]", _BAR_END),
-    ("/it, ", _BAR_END),
-    (".cpp:", _CPP_HEADER),
-    (".cc:", _CPP_HEADER),
-    (".cpp:", _GLOG_HEADER),
-    (".py:", _GLOG_HEADER),
-    ("Traceback (most", late(r"(?<=[^\s:(\"'])Traceback \(most recent call last\):")),
-    ("slurmstepd", _SCHEDULER),
-    ("srun: ", _SCHEDULER),
-    (" NCCL ", late(r"(?<=[\]\s])[\w.-]+:\d+:\d+ \[-?\d+\] (?=NCCL [A-Z]|\S+:\d+ NCCL [A-Z])")),
-    (":torch.", late(r"(?<![\w.])(?:DEBUG|INFO|WARNING|ERROR):torch\.distributed")),
-)
-#: A line with none of these is one message.
-_HINTS = ("\r", '{"', *CONTROL_HINTS, *dict.fromkeys(literal for literal, _ in _STARTS))
+_STARTS: dict[str, tuple[re.Pattern[str], ...]] = {
+    "[rank": (late(r"\[rank\d{1,7}\]:"),),
+    "[default": (late(r"\[default\d{1,5}\]:"),),
+    "[trainer": (late(r"\[trainer\d{1,5}(?:\|\d+)?\]:"),),
+    "[worker": (late(r"\[worker\d{1,5}(?:\|\d+)?\]:"),),
+    "/s]": (_BAR_END,),
+    "/s, ": (_BAR_END,),
+    "/it]": (_BAR_END,),
+    "/it, ": (_BAR_END,),
+    ".cpp:": (_CPP_HEADER, _GLOG_HEADER),
+    ".cc:": (_CPP_HEADER,),
+    ".py:": (_GLOG_HEADER,),
+    "Traceback (most": (late(r"(?<=[^\s:(\"'])Traceback \(most recent call last\):"),),
+    "slurmstepd": (_SCHEDULER,),
+    "srun: ": (_SCHEDULER,),
+    " NCCL ": (late(r"(?<=[\]\s])[\w.-]+:\d+:\d+ \[-?\d+\] (?=NCCL [A-Z]|\S+:\d+ NCCL [A-Z])"),),
+    ":torch.": (late(r"(?<![\w.])(?:DEBUG|INFO|WARNING|ERROR):torch\.distributed"),),
+}
+#: A line with none of these is as it was printed.
+_HINTS = ("\r", '{"', *CONTROL_HINTS)
 #: A piece with a launcher's label of its own does not take that of the line's beginning, nor does a scheduler's.
 _HAS_OWN_WRAPPING = late(r"\[(?!rank)[A-Za-z_]+\d+(?:\|\d+)?\]:|\[\d+,\d+\]<|\([^()\n]{0,120}pid=\d|slurmstepd|srun: ")
 
 
-def _cuts(text: str) -> Iterator[tuple[int, int]]:
+def _cuts(text: str) -> list[tuple[int, int]]:
     """Begin and end of each message in ``text``."""
+    find = text.find
     found: set[int] = set()
-    for literal, expression in _STARTS:
-        if text.find(literal, 1) > 0:
+    for literal in [literal for literal in _STARTS if find(literal, 1) > 0]:
+        for expression in _STARTS[literal]:
             ends = expression is _BAR_END
-            found.update(match.end() if ends else match.start() for match in expression.finditer(text, 1))
+            for match in expression.finditer(text, 1):
+                found.add(match.end() if ends else match.start())
+    cuts: list[tuple[int, int]] = []
     begin = 0
     if found:
         in_front = _peel(text).end
         for at in sorted(found):
             if at <= in_front:
                 continue  # prefixes that are stacked, or the message right behind them
-            yield begin, at
+            cuts.append((begin, at))
             begin, in_front = at, at + _peel(text[at:]).end
-    yield begin, len(text)
+    cuts.append((begin, len(text)))
+    return cuts

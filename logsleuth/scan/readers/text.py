@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from logsleuth.catalog.spec import PatternSpec
 from logsleuth.model.events import Event, Fact, Locator, PythonException
-from logsleuth.model.origin import Origin
+from logsleuth.model.origin import UNKNOWN, Origin
 from logsleuth.model.scan import Digest
 from logsleuth.model.source import Source
 from logsleuth.scan.conflicts import Conflicts
 from logsleuth.scan.digest import DigestBuilder
-from logsleuth.scan.extract import Extract, compiled, extract_all
+from logsleuth.scan.extract import Extract, compiled, extract_all, tells_origin
 from logsleuth.scan.index import PatternIndex
-from logsleuth.scan.lines import Piece, following, piece_at, previous_line
+from logsleuth.scan.lines import Piece, following, piece_of, previous_line, span_at
 from logsleuth.scan.parsers import PARSERS
 from logsleuth.scan.rejoined import extracts_behind_prefixes, joined_extracts
 from logsleuth.scan.sections import Sections
@@ -28,6 +28,8 @@ from logsleuth.sources.prefixes import Prefixed, read_prefix, split_segments
 
 #: Per window, the last hits of a ``latest-per-key`` pattern that are read.
 LATEST_PER_WINDOW = 256
+#: Of those of one origin, the last ones that become events; the first one does as well.
+LATEST_KEPT = 2
 #: Hits of a ``count`` pattern that are read; the rest is counted.
 READ_OF_COUNTED = 16
 #: Failed attempts to join, per pattern and source, after which the pattern is no longer tried on joined lines.
@@ -56,6 +58,7 @@ class _TextScan:
         self._seen: set[tuple[str, int, Fact]] = set()
         self._counts: Counter[str] = Counter()
         self._joins: Counter[str] = Counter()
+        self._told_before: dict[str, set[tuple[Origin, Origin]]] = {}
         self._tracebacks: dict[str, PythonException] = {}
         self._final_lines: set[int] = set()
         self._mend: Mender | None = None
@@ -68,7 +71,7 @@ class _TextScan:
             self._mend = mender_for(read.data, self._index.vocabulary.is_one_word)
         window = self._mend(read)
         latest: dict[str, deque[int]] = {}
-        for piece, patterns, error_like in self._pieces(window, latest):
+        for start, end, patterns, error_like in self._lines(window, latest):
             eager: list[PatternSpec] = []
             for pattern in patterns:
                 if pattern.keep == "count" and self._counts[pattern.id] >= READ_OF_COUNTED:
@@ -76,20 +79,38 @@ class _TextScan:
                 else:
                     eager.append(pattern)
             if eager:
-                self._read(window, piece, eager, error_like)
-            elif error_like and not patterns:
-                self._digest.unknown(piece, window.place(piece.start))
-        self._read_latest(window, latest)
+                self._read(window, piece_of(window.data, start, end), eager, error_like)
+            elif error_like and not patterns and self._digest.looks_at_unknown:
+                self._digest.unknown(piece_of(window.data, start, end), window.place(start))
+        for pattern_id, offsets in latest.items():
+            self._read_latest(window, self._index.latest[pattern_id], offsets)
         self._digest.window(window, read.base + read.hi)
 
-    def _read_latest(self, window: Window, latest: dict[str, deque[int]]) -> None:
-        """The last hits of each pattern that prints all the time."""
-        for pattern_id, offsets in latest.items():
-            piece: Piece | None = None
-            for at in offsets:
-                if piece is None or at >= piece.end:
-                    piece = piece_at(window.data, at)
-                    self._read(window, piece, [self._index.latest[pattern_id]], False)
+    def _read_latest(self, window: Window, pattern: PatternSpec, offsets: Iterable[int]) -> None:
+        """The last hits of a pattern that prints all the time, the last one first.
+
+        Of an origin that had one in a window before, two are enough: ``_latest_only`` would drop the others.
+        """
+        spans: list[tuple[int, int]] = []
+        for at in offsets:
+            if not spans or at >= spans[-1][1]:
+                spans.append(span_at(window.data, at))
+        before = self._told_before.setdefault(pattern.id, set())
+        told: dict[tuple[Origin, Origin], int] = {}
+        says_who = tells_origin(pattern.regex)
+        for start, end in reversed(spans):
+            piece = piece_of(window.data, start, end)
+            segments = split_segments(piece.text)
+            who = None
+            if not says_who and len(segments) == 1:
+                who = (read_prefix(segments[0][1]).origin, self._sections.origin_at(window.place(start)))
+                if told.get(who, 0) >= LATEST_KEPT and who in before:
+                    continue
+            events = len(self._events)
+            self._read(window, piece, [pattern], False)
+            if who is not None:
+                told[who] = told.get(who, 0) + len(self._events) - events
+        before.update(who for who, count in told.items() if count)
 
     def finish(self) -> tuple[list[Event], Digest]:
         events = sorted(self._events, key=lambda event: (event.locator.start, event.pattern))
@@ -102,34 +123,41 @@ class _TextScan:
         digest = replace(digest, tails=(*digest.tails, *self._sections.tails()))
         return [self._with_count(event) for event in self._latest_only(events)], digest
 
-    def _pieces(self, window: Window, latest: dict[str, deque[int]]) -> Iterator[tuple[Piece, list[PatternSpec], bool]]:
-        """Each line that holds an anchor, once, with the patterns announced in it and whether it looks like an error.
+    def _lines(
+        self, window: Window, latest: dict[str, deque[int]]
+    ) -> Iterator[tuple[int, int, Sequence[PatternSpec], bool]]:
+        """Each line that holds an anchor, once: where it begins and ends, the patterns announced in it and whether it
+        looks like an error.
 
         Hits of ``latest-per-key`` patterns go into ``latest`` before anything is made of them: they can be on every
         line.
         """
         data, index = window.data, self._index
-        piece: Piece | None = None
-        announced: dict[str, PatternSpec] = {}
+        start, end = 0, -1
+        announced: tuple[PatternSpec, ...] = ()
         error_like = False
         for at, anchor in index.engine.find(data, window.lo, window.hi):
             if anchor == index.file_header:
                 self._sections.header(window, at)
                 continue
             for pattern_id in index.latest_ids[anchor]:
-                latest.setdefault(pattern_id, deque(maxlen=LATEST_PER_WINDOW)).append(at)
+                if pattern_id not in latest:
+                    latest[pattern_id] = deque(maxlen=LATEST_PER_WINDOW)
+                latest[pattern_id].append(at)
             now = index.read_at_once[anchor]
             if not now and index.patterns_of[anchor]:
                 continue
-            if piece is None or at >= piece.end:
-                if piece is not None:
-                    yield piece, list(announced.values()), error_like
-                piece, announced, error_like = piece_at(data, at), {}, False
+            if at >= end:
+                if end >= 0:
+                    yield start, end, announced, error_like
+                start, end = span_at(data, at)
+                announced, error_like = now, False
+            elif now is not announced:
+                known = {pattern.id for pattern in announced}
+                announced = (*announced, *(pattern for pattern in now if pattern.id not in known))
             error_like = error_like or index.error_like[anchor] or not now
-            for pattern in now:
-                announced[pattern.id] = pattern
-        if piece is not None:
-            yield piece, list(announced.values()), error_like
+        if end >= 0:
+            yield start, end, announced, error_like
 
     def _read(self, window: Window, piece: Piece, patterns: Iterable[PatternSpec], error_like: bool) -> None:
         segments = [text for _, text in split_segments(piece.text)]
@@ -203,7 +231,7 @@ class _TextScan:
             lines = [text, *(line for _, line in following(window, piece, prefixed, TRACEBACK_LINES))]
             facts = list(PARSERS[pattern.parser]("\n".join(lines)))
             for fact in facts:
-                self._add(window, pattern, fact, prefixed, Origin(), piece, text)
+                self._add(window, pattern, fact, prefixed, UNKNOWN, piece, text)
             return bool(facts)
         return self._traceback(window, piece, pattern, prefixed)
 
@@ -237,7 +265,7 @@ class _TextScan:
         self._tracebacks[prefixed.key] = fact
         self._final_lines.add(window.place(final.start))
         stamped = read_prefix(final.text)
-        self._add(window, pattern, fact, stamped if stamped.stamp else prefixed, Origin(), final, stamped.text)
+        self._add(window, pattern, fact, stamped if stamped.stamp else prefixed, UNKNOWN, final, stamped.text)
         return True
 
     def _add(
@@ -259,7 +287,9 @@ class _TextScan:
         self._seen.add(key)
         given = self._sections.origin_at(start)
         self._conflicts.compare(prefixed.origin, given)
-        origin = prefixed.origin.merged(said).merged(given)
+        origin = prefixed.origin if said is UNKNOWN else prefixed.origin.merged(said)
+        if given is not UNKNOWN:
+            origin = origin.merged(given)
         self._events.append(
             Event(
                 fact=fact,
@@ -278,7 +308,7 @@ class _TextScan:
         for number, event in enumerate(events):
             if event.pattern in self._index.latest:
                 groups.setdefault((event.pattern, event.origin), []).append(number)
-        dropped = {number for numbers in groups.values() for number in numbers[1:-2]}
+        dropped = {number for numbers in groups.values() for number in numbers[1:-LATEST_KEPT]}
         return [event for number, event in enumerate(events) if number not in dropped]
 
     def _with_count(self, event: Event) -> Event:
