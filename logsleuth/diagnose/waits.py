@@ -7,12 +7,12 @@ work as well.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from logsleuth.diagnose.stuck import StuckWork
-from logsleuth.record import record
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Wait:
     """The waiters of ``work`` wait for ``ranks``, which wait in ``other``."""
 

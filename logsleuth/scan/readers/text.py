@@ -15,6 +15,7 @@ from logsleuth.scan.conflicts import Conflicts
 from logsleuth.scan.digest import DigestBuilder
 from logsleuth.scan.extract import Extract, compiled, extract_all, tells_origin
 from logsleuth.scan.index import PatternIndex
+from logsleuth.scan.latest import LATEST_KEPT, LATEST_PER_WINDOW, lines_of, without_the_middle
 from logsleuth.scan.lines import Piece, following, piece_of, previous_line, span_at
 from logsleuth.scan.parsers import PARSERS
 from logsleuth.scan.rejoined import extracts_behind_prefixes, joined_extracts
@@ -26,10 +27,6 @@ from logsleuth.sources.mended import Mender
 from logsleuth.sources.menders import mender_for
 from logsleuth.sources.prefixes import Prefixed, read_prefix, split_segments
 
-#: Per window, the last hits of a ``latest-per-key`` pattern that are read.
-LATEST_PER_WINDOW = 256
-#: Of those of one origin, the last ones that become events; the first one does as well.
-LATEST_KEPT = 2
 #: Hits of a ``count`` pattern that are read; the rest is counted.
 READ_OF_COUNTED = 16
 #: Failed attempts to join, per pattern and source, after which the pattern is no longer tried on joined lines.
@@ -89,16 +86,12 @@ class _TextScan:
     def _read_latest(self, window: Window, pattern: PatternSpec, offsets: Iterable[int]) -> None:
         """The last hits of a pattern that prints all the time, the last one first.
 
-        Of an origin that had one in a window before, two are enough: ``_latest_only`` would drop the others.
+        Of an origin that had one in a window before, two are enough: ``without_the_middle`` would drop the others.
         """
-        spans: list[tuple[int, int]] = []
-        for at in offsets:
-            if not spans or at >= spans[-1][1]:
-                spans.append(span_at(window.data, at))
         before = self._told_before.setdefault(pattern.id, set())
         told: dict[tuple[Origin, Origin], int] = {}
         says_who = tells_origin(pattern.regex)
-        for start, end in reversed(spans):
+        for start, end in reversed(lines_of(window.data, offsets)):
             piece = piece_of(window.data, start, end)
             segments = split_segments(piece.text)
             who = None
@@ -121,7 +114,7 @@ class _TextScan:
         self._digest.notes += self._conflicts.notes(self._source.name)
         digest = self._digest.build()
         digest = replace(digest, tails=(*digest.tails, *self._sections.tails()))
-        return [self._with_count(event) for event in self._latest_only(events)], digest
+        return [self._with_count(event) for event in without_the_middle(events, self._index.latest)], digest
 
     def _lines(
         self, window: Window, latest: dict[str, deque[int]]
@@ -301,15 +294,6 @@ class _TextScan:
                 count=prefixed.repeated,
             )
         )
-
-    def _latest_only(self, events: list[Event]) -> list[Event]:
-        """Of ``latest-per-key`` events keep the first and the last two of each origin."""
-        groups: dict[tuple[str, Origin], list[int]] = {}
-        for number, event in enumerate(events):
-            if event.pattern in self._index.latest:
-                groups.setdefault((event.pattern, event.origin), []).append(number)
-        dropped = {number for numbers in groups.values() for number in numbers[1:-LATEST_KEPT]}
-        return [event for number, event in enumerate(events) if number not in dropped]
 
     def _with_count(self, event: Event) -> Event:
         total = self._counts.pop(event.pattern, 0)
