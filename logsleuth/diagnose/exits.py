@@ -190,7 +190,9 @@ def _one_node(job: JobView) -> bool:
 def died(job: JobView, dead: list[tuple[Event, ProcessExit]]) -> tuple[Culprit, ...]:
     """The processes that died, where the text names them; nobody if all of several died alike.
 
-    Of several, those that a launcher saw first, and those that crashed by the same signal: nobody else sends it.
+    Of several, those that a launcher saw first, those that ended in the same second (it polls one after the other),
+    and those that crashed by the same signal: nobody else sends it. A process whose global rank is not known is named
+    by its local rank.
     """
     facts: dict[int, ProcessExit] = {}
     for _, fact in dead:
@@ -200,10 +202,39 @@ def died(job: JobView, dead: list[tuple[Event, ProcessExit]]) -> tuple[Culprit, 
     first = {f.rank for _, f in dead if f.first_observed and f.rank in facts}
     crashes = {signal_of(facts[rank]) for rank in first if rank is not None} & CRASHES
     if first and len(facts) > 1:
-        facts = {rank: f for rank, f in facts.items() if rank in first or signal_of(f) in crashes}
+        facts = {
+            rank: f
+            for rank, f in facts.items()
+            if rank in first or signal_of(f) in crashes or any(_with(f, facts[r]) for r in first if r is not None)
+        }
+        if _all_alike(job, facts):
+            return ()
     elif job.world_size is not None and 1 < job.world_size <= len(facts):
         return ()
-    return tuple(_named(job, rank, fact) for rank, fact in sorted(facts.items()))
+    elif len(facts) > 1:
+        told = sorted(f.time for f in facts.values() if f.time is not None)
+        facts = {rank: f for rank, f in facts.items() if f.time in (None, *told[:1])}
+    return tuple(_named(job, rank, fact) for rank, fact in sorted(facts.items())) or _by_local_rank(dead)
+
+
+def _with(fact: ProcessExit, first: ProcessExit) -> bool:
+    """Whether a failure table dates two ends alike, by a clock of whole seconds, and they ended alike."""
+    return fact.time is not None and (fact.time, fact.host, fact.exit_code) == (first.time, first.host, first.exit_code)
+
+
+def _all_alike(job: JobView, chosen: dict[int, ProcessExit]) -> bool:
+    """Whether every rank that the launchers list, or that the world has, is among several that ended alike."""
+    listed = {fact.rank for _, fact in job.of(ProcessExit) if fact.rank is not None}
+    return len(chosen) > 1 and (job.world_size or 0) <= len(chosen) and listed <= set(chosen)
+
+
+def _by_local_rank(dead: list[tuple[Event, ProcessExit]]) -> tuple[Culprit, ...]:
+    """The one process that a launcher names by its local rank, where nothing tells its global rank."""
+    named = {(f.host, f.local_rank, f.pid): f for _, f in dead if f.local_rank is not None and f.rank is None}
+    if len(named) != 1:
+        return ()
+    fact = next(iter(named.values()))
+    return (Culprit(local_rank=fact.local_rank, host=fact.host, pid=fact.pid, known_by="the launcher names it"),)
 
 
 def _named(job: JobView, rank: int, fact: ProcessExit) -> Culprit:

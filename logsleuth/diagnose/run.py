@@ -27,6 +27,8 @@ _FAILING_KINDS = frozenset(
         "monitored-barrier",
     }
 )
+#: Errors that need not end a run; logs that stop after one do not show that it went well.
+_TROUBLE_KINDS = frozenset({"nccl-warn", "nccl-error", "cuda-error", "peer-lost", "store-error"})
 
 
 def judges() -> Iterator[tuple[str, Judge]]:
@@ -77,8 +79,11 @@ def _verdict_without_roots(job: JobView) -> str:
     good = [
         e for e in job.events if e.kind in ("progress", "run-end") or e.role == "benign" or e.kind == "barrier-device"
     ]
-    troubled = any(scan.digest.unknown for scan in job.scans)
     ended = any(e.kind in ("progress", "run-end") for e in job.events)
+    troubled = any(scan.digest.unknown for scan in job.scans) or any(
+        event.kind in _TROUBLE_KINDS and event.role in ("cause", "symptom") and not job.went_on(event)
+        for event in job.events
+    )
     if good and (ended or not troubled):
         return "no-failure"
     return "inconclusive"

@@ -63,7 +63,7 @@ def culprits_line(diagnosis: Diagnosis) -> str:
         return f"{named}{f' and {more} more' if more > 0 else ''}"
     if diagnosis.suspects:
         return f"not certain; suspected: {'; '.join(who(c) for c in diagnosis.suspects[:4])}"
-    return "the logs name no rank"
+    return "no rank stands out in these logs"
 
 
 def ranked(report: Report) -> list[Process]:
