@@ -87,7 +87,12 @@ def rank_cells(process: Process) -> tuple[str, ...]:
 
 
 def leading_fix(root: Diagnosis) -> Fix | None:
-    """The one thing to do first: what removes the cause, else what avoids it, else what tells more next time."""
+    """The one thing to do first: what removes the cause, else what avoids it, else what tells more next time.
+
+    Where the answer is only a symptom, the cause's own order counts: its fixes hold for some of the reasons only.
+    """
+    if root.owner == "unknown":
+        return next(iter(root.fixes), None)
     kinds = ("fix", "workaround", "collect")
     return min(root.fixes, key=lambda fix: kinds.index(fix.kind), default=None)
 
