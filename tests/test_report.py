@@ -12,7 +12,7 @@ from rich.cells import cell_len
 
 from logsleuth.report.github import annotation, outputs, render_github, summary
 from logsleuth.report.markdown import fenced, render_markdown
-from logsleuth.report.schema import Fix, Report
+from logsleuth.report.schema import Diagnosis, Fix, Report
 from logsleuth.report.terminal import render_terminal
 from logsleuth.report.words import culprits_line, headline, near_place
 
@@ -31,9 +31,11 @@ def screen(report: Report) -> list[str]:
     return render_terminal(report, color=False, width=COLUMNS).split("\n")[:ROWS]
 
 
-def first_fix(fixes: list[Fix]) -> Fix:
-    """What to do first: a fix, else a workaround, else what to collect."""
-    return min(fixes, key=lambda fix: ("fix", "workaround", "collect").index(fix.kind))
+def first_fix(root: Diagnosis) -> Fix:
+    """What to do first: a fix, else a workaround, else what to collect; for a mere symptom what its file puts first."""
+    if root.owner == "unknown":
+        return root.fixes[0]
+    return min(root.fixes, key=lambda fix: ("fix", "workaround", "collect").index(fix.kind))
 
 
 # --- the terminal ----------------------------------------------------------------------------------------------------
@@ -49,7 +51,7 @@ def test_the_first_screen_holds_the_answer(case: Case) -> None:
     assert letters(headline(report)) in text
     assert letters(culprits_line(root)) in text
     assert letters(f"{root.confidence} confidence") in text
-    assert letters(first_fix(root.fixes).title) in text
+    assert letters(first_fix(root).title) in text
     proof = next(item for item in root.evidence if item.primary)
     assert any(near_place(proof) in line for line in screen(report))
 

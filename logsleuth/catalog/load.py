@@ -230,6 +230,7 @@ def _fix(entry: Mapping[str, Any]) -> FixSpec:
         steps=tuple(Step(s["text"], s["command"]) for s in entry["steps"]),
         env=entry["env"],
         when=entry["when"],
+        best_for={name: tuple(values) for name, values in entry["best_for"].items()},
         applies_to=entry["applies_to"],
         risk=entry["risk"],
         verify=entry["verify"],

@@ -77,6 +77,7 @@ class FixFile(_Strict):
     steps: Annotated[list[StepFile], Field(min_length=1)]
     env: dict[str, str] = {}
     when: dict[Literal["torch", "nccl", "launcher", "setting", "gpu", "framework", "hosts"], str] = {}
+    best_for: dict[Annotated[str, StringConstraints(pattern=r"^[a-z_]+$")], list[str | int]] = {}
     applies_to: str | None = None
     risk: str | None = None
     verify: str | None = None

@@ -82,7 +82,8 @@ class FixSpec:
     """``kind``: ``fix`` (removes the cause), ``workaround``, ``collect`` (what to gather next time).
 
     ``when`` limits it: ``{"torch": ">=2.2"}``, ``{"launcher": "slurm"}``, ``{"setting": "NCCL_P2P_LEVEL"}``,
-    ``{"gpu": "RTX"}``.
+    ``{"gpu": "RTX"}``. ``best_for`` only orders: a fix leads where a field of the deciding event has one of these
+    values, and stands back where it has another.
     """
 
     kind: str
@@ -90,6 +91,7 @@ class FixSpec:
     steps: tuple[Step, ...]
     env: Mapping[str, str] = field(default_factory=dict)
     when: Mapping[str, str] = field(default_factory=dict)
+    best_for: Mapping[str, tuple[str | int, ...]] = field(default_factory=dict)
     applies_to: str | None = None
     risk: str | None = None
     verify: str | None = None

@@ -40,12 +40,15 @@ def _first_rule(job: JobView, cause: CauseSpec, rules: Iterable[DecidedBy], *, h
     primary = min(leading, key=lambda e: e.locator.place)
     related = [(e, rule.why) for e in events if e is not primary]
     related += [(e, other.why) for other, others in fired if other is not rule for e in others]
+    culprits = _blamed(job, rule, leading, events)
+    if not culprits and not any(job.rank(e) is not None for e in events):
+        culprits = _told_elsewhere(job, [item for item in fired if item[0] is not rule])
     return Finding(
         "decided",
         cause.id,
         rule.confidence,
         evidence(primary, rule.why, related),
-        _blamed(job, rule, leading, events),
+        culprits,
         facts=_facts(primary),
         hypothesis=hypothesis,
         reason=rule.why if hypothesis else None,
@@ -70,6 +73,18 @@ def _blamed(job: JobView, rule: DecidedBy, leading: list[Event], events: list[Ev
         alone = culprits_of_events(job, events)
         culprits = alone if len({c.rank for c in alone if c.rank is not None}) == 1 else culprits
     return () if everybody(job, ranks) or silent_alike(job, ranks) else culprits
+
+
+def _told_elsewhere(job: JobView, others: list[tuple[DecidedBy, list[Event]]]) -> tuple[Culprit, ...]:
+    """The one rank that reports the same failure by another rule, where the leading events carry no rank."""
+    named = {
+        c.rank: c
+        for rule, events in others
+        if rule.confidence != "low"
+        for c in _blamed(job, rule, first_of(job, events), events)
+        if c.rank is not None
+    }
+    return tuple(named.values()) if len(named) == 1 else ()
 
 
 def _by_field(job: JobView, names: Iterable[str], events: Iterable[Event]) -> tuple[Culprit, ...]:

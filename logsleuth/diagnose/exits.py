@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 
 from logsleuth.catalog.spec import Catalog
-from logsleuth.diagnose.blame import culprit_of, tasks_are_ranks
+from logsleuth.diagnose.blame import culprit_of, ranks_text, tasks_are_ranks
 from logsleuth.diagnose.exceptions import reading
 from logsleuth.model.diagnosis import Culprit
 from logsleuth.model.events import (
@@ -43,6 +44,8 @@ _SIGNALS = {
     11: "SIGSEGV",
     15: "SIGTERM",
 }
+#: torchelastic waits 30 s between SIGTERM and SIGKILL; a later failure is another story.
+_PATIENCE_S = (20, 120)
 #: Signals that a process's own code brings upon it.
 CRASHES = frozenset({"SIGSEGV", "SIGILL", "SIGFPE"})
 _FROM_OUTSIDE = frozenset({"SIGTERM", "SIGHUP", "SIGINT"})
@@ -99,7 +102,7 @@ def deaths(job: JobView, catalog: Catalog) -> list[tuple[Event, ProcessExit]]:
             continue
         if fact.pid in sent and (signal is None or sent[fact.pid].fact.signal == signal):  # type: ignore[attr-defined]
             continue
-        if signal == "SIGKILL" and fact.pid in killed:
+        if signal == "SIGKILL" and (fact.pid in killed or _long_after(job, event, fact)):
             continue
         if signal is None and fact.pid is not None and fact.pid in raised:
             continue
@@ -111,6 +114,27 @@ def deaths(job: JobView, catalog: Catalog) -> list[tuple[Event, ProcessExit]]:
                 continue
         found.append((event, fact))
     return found
+
+
+def _long_after(job: JobView, event: Event, fact: ProcessExit) -> bool:
+    """Whether torchelastic's table dates a kill so long after its first failure that the launcher itself sent it: to a
+    worker that had not listened to SIGTERM."""
+    told = _table_time(fact)
+    if told is None or fact.first_observed:
+        return False
+    least, most = _PATIENCE_S
+    return any(
+        least <= (told - time).total_seconds() <= most
+        for e, f in job.of(ProcessExit, by="torchelastic")
+        if e.locator.source == event.locator.source and f.host == fact.host and (time := _table_time(f)) is not None
+    )
+
+
+def _table_time(fact: ProcessExit) -> datetime | None:
+    try:
+        return datetime.strptime(fact.time or "", "%Y-%m-%d_%H:%M:%S")
+    except ValueError:
+        return None
 
 
 def _before(job: JobView, event: Event) -> bool:
@@ -130,7 +154,7 @@ def _self_explaining(job: JobView, catalog: Catalog) -> list[Event]:
 
     One whose rank is not known may be any process's.
     """
-    told = [e for e, _ in job.of(*_SELF_EXPLAINING)]
+    told = [e for e, _ in job.of(*_SELF_EXPLAINING) if e.role in ("cause", "symptom")]
     return told + [e for e, f in job.of(PythonException) if reading(f, catalog) != "launcher"]
 
 
@@ -192,7 +216,9 @@ def died(job: JobView, dead: list[tuple[Event, ProcessExit]]) -> tuple[Culprit, 
     """The processes that died, where the text names them; nobody if all of several died alike, or if the log is missing
     that would tell whether it was the first to fail or gave up like others.
 
-    Of several, those that a launcher saw first, and those that crashed by the same signal: nobody else sends it.
+    Of several, those that a launcher saw first, those that ended in the same second (it polls one after the other),
+    and those that crashed by the same signal: nobody else sends it. A process whose global rank is not known is named
+    by its local rank and pid.
     """
     facts: dict[int, ProcessExit] = {}
     for _, fact in dead:
@@ -202,10 +228,56 @@ def died(job: JobView, dead: list[tuple[Event, ProcessExit]]) -> tuple[Culprit, 
     first = {f.rank for _, f in dead if f.first_observed and f.rank in facts}
     crashes = {signal_of(facts[rank]) for rank in first if rank is not None} & CRASHES
     if first and len(facts) > 1:
-        facts = {rank: f for rank, f in facts.items() if rank in first or signal_of(f) in crashes}
+        facts = {
+            rank: f
+            for rank, f in facts.items()
+            if rank in first or signal_of(f) in crashes or any(_with(f, facts[r]) for r in first if r is not None)
+        }
+        if _all_alike(job, facts):
+            return ()
     elif job.world_size is not None and 1 < job.world_size <= len(facts):
         return ()
-    return tuple(_named(job, rank, fact) for rank, fact in sorted(facts.items()))
+    elif len(facts) > 1:
+        told = sorted(f.time for f in facts.values() if f.time is not None)
+        facts = {rank: f for rank, f in facts.items() if f.time in (None, *told[:1])}
+    return tuple(_named(job, rank, fact) for rank, fact in sorted(facts.items())) or _without_rank(dead)
+
+
+def _with(fact: ProcessExit, first: ProcessExit) -> bool:
+    """Whether a failure table dates two ends alike, by a clock of whole seconds, and they ended alike."""
+    return fact.time is not None and (fact.time, fact.host, fact.exit_code) == (first.time, first.host, first.exit_code)
+
+
+def _all_alike(job: JobView, chosen: dict[int, ProcessExit]) -> bool:
+    """Whether every rank that the launchers list, or that the world has, is among several that ended alike."""
+    listed = {fact.rank for _, fact in job.of(ProcessExit) if fact.rank is not None}
+    return len(chosen) > 1 and (job.world_size or 0) <= len(chosen) and listed <= set(chosen)
+
+
+def _without_rank(dead: list[tuple[Event, ProcessExit]]) -> tuple[Culprit, ...]:
+    """The one process that a launcher names by its local rank or pid, where nothing tells its global rank."""
+    named = {f.pid: f for _, f in dead if f.rank is None and f.pid}
+    if len(named) != 1 or any(f.rank is not None for _, f in dead):
+        return ()
+    fact = next(iter(named.values()))
+    host = None if fact.host in ("0.0.0.0", "127.0.0.1", "localhost") else fact.host
+    return (Culprit(local_rank=fact.local_rank, host=host, pid=fact.pid, known_by="the launcher names it"),)
+
+
+def called(job: JobView, dead: list[tuple[Event, ProcessExit]], culprits: tuple[Culprit, ...]) -> str:
+    """What to call the dead in a sentence: by rank, all together where they ended alike, by local rank, by pid."""
+    ranks = {rank for _, f in dead if (rank := rank_that_died(job, f)) is not None}
+    blamed = ranks_text(c.rank for c in culprits)
+    if blamed:
+        return blamed
+    if len(ranks) > 1 and len({(f.exit_code, f.signal) for _, f in dead}) == 1:
+        return f"{ranks_text(ranks)} all"
+    if len(culprits) != 1:
+        return "a process"
+    (alone,) = culprits
+    if alone.local_rank is None:
+        return f"process {alone.pid}"
+    return f"local rank {alone.local_rank} (pid {alone.pid})"
 
 
 def _would_tell(job: JobView, rank: int, fact: ProcessExit) -> bool:

@@ -11,7 +11,7 @@ from logsleuth.catalog.spec import Catalog
 from logsleuth.diagnose import decided, judgements
 from logsleuth.diagnose.weigh import weigh
 from logsleuth.model.diagnosis import Diagnosis, Finding, Passed
-from logsleuth.model.events import AttemptStart
+from logsleuth.model.events import AttemptStart, Event, ProcessExit
 from logsleuth.model.job import JobView
 
 Judge = Callable[[JobView, Catalog], Iterable[Finding | Passed]]
@@ -27,6 +27,8 @@ _FAILING_KINDS = frozenset(
         "monitored-barrier",
     }
 )
+#: Errors that need not end a run; logs that stop after one do not show that it went well.
+_TROUBLE_KINDS = frozenset({"nccl-warn", "nccl-error", "cuda-error", "peer-lost", "store-error"})
 
 
 def judges() -> Iterator[tuple[str, Judge]]:
@@ -77,11 +79,18 @@ def _verdict_without_roots(job: JobView) -> str:
     good = [
         e for e in job.events if e.kind in ("progress", "run-end") or e.role == "benign" or e.kind == "barrier-device"
     ]
-    troubled = any(scan.digest.unknown for scan in job.scans)
     ended = any(e.kind in ("progress", "run-end") for e in job.events)
+    troubled = any(scan.digest.unknown for scan in job.scans) or any(_is_trouble(job, event) for event in job.events)
     if good and (ended or not troubled):
         return "no-failure"
     return "inconclusive"
+
+
+def _is_trouble(job: JobView, event: Event) -> bool:
+    """An error that nothing shows the job to have survived."""
+    if isinstance(event.fact, ProcessExit):
+        return event.fact.exit_code not in (None, 0)
+    return event.kind in _TROUBLE_KINDS and event.role in ("cause", "symptom") and not job.went_on(event)
 
 
 def _attempt_notes(job: JobView) -> Iterator[str]:

@@ -40,8 +40,9 @@ def _known(facts: Mapping[str, Any], name: str) -> bool:
 
 
 def fixes(cause: CauseSpec, job: JobView, facts: Mapping[str, Any]) -> Iterator[Fix]:
-    """The cause's fixes that what is known of the job does not rule out, in the file's order."""
-    for spec in cause.fixes:
+    """The cause's fixes that what is known of the job does not rule out: those for this very case first, else in the
+    file's order."""
+    for spec in sorted(cause.fixes, key=lambda spec: _distance(spec, facts)):
         if not _ruled_out(spec, job):
             yield Fix(
                 kind=spec.kind,  # type: ignore[arg-type]
@@ -67,6 +68,12 @@ def _command(command: str | None, facts: Mapping[str, Any]) -> str | None:
     if command is None:
         return None
     return _FIELD.sub(lambda m: str(facts[m[1]]) if _known(facts, m[1]) else m[0], command)
+
+
+def _distance(spec: FixSpec, facts: Mapping[str, Any]) -> int:
+    """0 where a fix is meant for what the facts say, 2 where it is meant for something else, 1 between."""
+    told = [facts[name] in wanted for name, wanted in spec.best_for.items() if _known(facts, name)]
+    return 1 if not told else 0 if any(told) else 2
 
 
 def _ruled_out(spec: FixSpec, job: JobView) -> bool:

@@ -63,7 +63,7 @@ def culprits_line(diagnosis: Diagnosis) -> str:
         return f"{named}{f' and {more} more' if more > 0 else ''}"
     if diagnosis.suspects:
         return f"not certain; suspected: {'; '.join(who(c) for c in diagnosis.suspects[:4])}"
-    return "the logs name no rank"
+    return "no rank stands out in these logs"
 
 
 def ranked(report: Report) -> list[Process]:
@@ -87,7 +87,12 @@ def rank_cells(process: Process) -> tuple[str, ...]:
 
 
 def leading_fix(root: Diagnosis) -> Fix | None:
-    """The one thing to do first: what removes the cause, else what avoids it, else what tells more next time."""
+    """The one thing to do first: what removes the cause, else what avoids it, else what tells more next time.
+
+    Where the answer is only a symptom, the cause's own order counts: its fixes hold for some of the reasons only.
+    """
+    if root.owner == "unknown":
+        return next(iter(root.fixes), None)
     kinds = ("fix", "workaround", "collect")
     return min(root.fixes, key=lambda fix: kinds.index(fix.kind), default=None)
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from logsleuth.catalog.spec import Catalog
-from logsleuth.diagnose.blame import capital, evidence, ranks_text
-from logsleuth.diagnose.exits import died, first_deaths, signal_of
+from logsleuth.diagnose.blame import capital, evidence
+from logsleuth.diagnose.exits import called, died, first_deaths, signal_of
 from logsleuth.model.diagnosis import Finding, Passed
 from logsleuth.model.events import Event, HostWork, WorkerExit
 from logsleuth.model.job import JobView
@@ -40,7 +40,7 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
             reason="SIGKILL that no launcher sent is most often the out-of-memory killer; the kernel's log would tell",
         )
         return
-    who = ranks_text(c.rank for c in culprits) or "A process"
+    who = called(job, dead, culprits)
     yield Finding(
         CAUSE,
         CAUSE,

@@ -1,7 +1,8 @@
 """A connection to a peer broke, and nothing in these logs says why the peer went away.
 
 Concludes: peer-lost-unexplained, with the peer where a message names its rank.
-Evidence: ``Connection closed by peer``, ncclRemoteError, ``Connection closed by localRank N`` and no first failure.
+Evidence: ``Connection closed by peer``, ncclRemoteError, ``Connection closed by localRank N``, transfers that were
+flushed, and no first failure.
 Mistaken for: a network fault; the reporting rank is a victim. It yields to everything that ends a process.
 Example: three ranks of one node print ``[Service thread] Connection closed by localRank 0``.
 """
@@ -25,6 +26,7 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
     lost += [e for e, _ in job.of(NcclWarn, what="peer-closed")]
     lost += [e for e, f in job.of(NcclError) if f.result == "ncclRemoteError" and not f.aborted]
     lost += [e for e, _ in job.of(MonitoredBarrier, statement="victim")]
+    lost += [e for e, _ in job.of(NcclWarn, what="ib-completion") if e.role == "symptom"]
     lost = [e for e in lost if (e.role != "benign" or _abrupt(job)) and not job.went_on(e)]
     if not lost:
         yield Passed(CAUSE, "no lost connection was reported")

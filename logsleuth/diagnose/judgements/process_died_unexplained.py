@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from logsleuth.catalog.spec import Catalog
-from logsleuth.diagnose.blame import capital, evidence, ranks_text
-from logsleuth.diagnose.exits import died, first_deaths, signal_of
+from logsleuth.diagnose.blame import capital, evidence
+from logsleuth.diagnose.exits import called, died, first_deaths, signal_of
 from logsleuth.model.diagnosis import Finding, Passed
 from logsleuth.model.job import JobView
 
@@ -27,23 +27,27 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
         yield Passed(CAUSE, "no process is known to have died by itself")
         return
     dead.sort(key=lambda item: not item[1].first_observed)
-    event, fact = dead[0]
     culprits = died(job, dead)
+    blamed = {c.rank for c in culprits}
+    event, fact = next((d for d in dead if d[1].rank is not None and d[1].rank in blamed), dead[0])
     signal = signal_of(fact)
     how = (
-        f"by {signal}"
+        f"ended by {signal}"
         if signal
-        else f"with exit code {fact.exit_code}"
+        else f"ended with exit code {fact.exit_code}"
         if fact.exit_code is not None
-        else "without a word"
+        else "failed; what it raised"
+        if "exception" in (fact.text or "")
+        else "died"
     )
-    who = ranks_text(c.rank for c in culprits) or (f"Process {fact.pid}" if fact.pid else "A process")
+    reason = "is not in these logs" if how.endswith("raised") else ", and these logs do not say why"
+    who = capital(called(job, dead, culprits))
     yield Finding(
         CAUSE,
         CAUSE,
         "medium",
-        evidence(event, f"ended {how}", [(e, "also ended") for e, _ in dead[1:]]),
+        evidence(event, how.partition(";")[0], [(e, "also ended") for e, _ in dead if e is not event]),
         culprits,
-        summary=f"{capital(who)} ended {how}, and these logs do not say why.",
-        facts={"signal": signal, "exit_code": fact.exit_code, "pid": fact.pid},
+        summary=f"{who} {how}{reason}." if reason.startswith(",") else f"{who} {how} {reason}.",
+        facts={"signal": signal, "exit_code": fact.exit_code, "pid": fact.pid, "by": fact.by},
     )

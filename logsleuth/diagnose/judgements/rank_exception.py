@@ -69,4 +69,4 @@ def _by_exit(job: JobView, alike: list[Event]) -> tuple[Culprit, ...]:
     ended = [(e, f) for e, f in job.of(ProcessExit) if signal_of(f) is None and (f.exit_code or 0) > 0]
     culprits = died(job, ended)
     ranks = {rank for _, f in ended if (rank := rank_that_died(job, f)) is not None}
-    return culprits if len(culprits) == 1 and not 1 < len(ranks) <= len(alike) else ()
+    return culprits if len(culprits) == 1 and culprits[0].rank is not None and not 1 < len(ranks) <= len(alike) else ()

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from logsleuth.catalog.spec import Catalog
-from logsleuth.diagnose.blame import capital, evidence, ranks_text
-from logsleuth.diagnose.exits import CRASHES, died, first_deaths, signal_of
+from logsleuth.diagnose.blame import capital, evidence
+from logsleuth.diagnose.exits import CRASHES, called, died, first_deaths, signal_of
 from logsleuth.model.diagnosis import Finding, Passed
 from logsleuth.model.events import NativeCrash
 from logsleuth.model.job import JobView
@@ -28,12 +28,12 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
         yield Passed(CAUSE, "no process ended by SIGSEGV, SIGILL or SIGFPE")
         return
     culprits = died(job, dead)
-    who = ranks_text(c.rank for c in culprits) or "A process"
+    who = called(job, dead, culprits)
     crashes = [(e, "the crash itself") for e, _ in job.of(NativeCrash)]
     yield Finding(
         CAUSE,
         CAUSE,
-        "high" if len(culprits) == 1 else "medium",
+        "high" if len([c for c in culprits if c.rank is not None]) == 1 else "medium",
         evidence(dead[0][0], f"ended by {signal_of(dead[0][1])}", crashes),
         culprits,
         summary=f"{capital(who)} crashed in native code ({signal_of(dead[0][1])}).",

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from logsleuth.catalog.spec import Catalog
 from logsleuth.diagnose.blame import culprits_of_ranks, evidence, ranks_text
 from logsleuth.model.diagnosis import Finding, Passed
-from logsleuth.model.events import RunEnd, StoreError
+from logsleuth.model.events import Rendezvous, RunEnd, StoreError
 from logsleuth.model.job import JobView
 
 CAUSE = "store-lost"
@@ -25,6 +25,7 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
     lost = [(e, f) for e, f in job.of(StoreError, what=("lost", "should-dump")) if not job.went_on(e)]
     told = [(e, f) for e, f in job.of(StoreError, what="unique-id") if any(w in (f.error or "").lower() for w in _GONE)]
     if not lost and not told:
+        yield from _without_a_store(job)
         yield Passed(CAUSE, "the store was not lost")
         return
     if not told and _ended_well(job):
@@ -41,6 +42,19 @@ def judge(job: JobView, catalog: Catalog) -> Iterator[Finding | Passed]:
         culprits_of_ranks(job, named, "the survivors name it as the store's host"),
         summary=f"The store's host{f', {ranks_text(named)},' if named else ''} went away; its own log says why.",
     )
+
+
+def _without_a_store(job: JobView) -> Iterator[Finding]:
+    """The launcher's own word, which it has for a store that never listened as well as for one that went away."""
+    said = [e for e, _ in job.of(Rendezvous, what="connection-lost") if not job.went_on(e)]
+    if said and not any(True for _ in job.of(StoreError)):
+        yield Finding(
+            CAUSE,
+            CAUSE,
+            "low",
+            evidence(said[0], "the launcher has no connection to the store", [(e, "as well") for e in said[1:]]),
+            summary="The launcher has no connection to the rendezvous store: its host never listened, or went away.",
+        )
 
 
 def _ended_well(job: JobView) -> bool:
