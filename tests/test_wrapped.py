@@ -72,7 +72,6 @@ WAYS: dict[str, tuple[Callable[[str, int], str], int]] = {
 BROKEN = {
     ("init/two-threads-launch-on-one-gpu", "quoted-100"),
     ("init/two-threads-launch-on-one-gpu", "editor-of-100"),
-    ("network/gloo-finds-no-route", "tmux-of-132"),
     ("network/gloo-finds-no-route", "editor-of-100"),
     ("rendezvous/store-counts-an-earlier-attempt", "editor-of-100"),
     ("rendezvous/store-port-not-permitted", "quoted-100"),

@@ -43,15 +43,16 @@ def split(events: Iterable[Event], wanted: int | None = None) -> Split:
 
 
 def _placed(events: Sequence[Event]) -> list[tuple[Place, Event]]:
-    """Each event of one source with its place."""
+    """Each event of one source with its place. A launcher's banner that nothing follows was only printed late."""
     launch = attempt = 0
     ended = False
     places: list[Place] = []
     failures = _failures(events)
-    for event in events:
+    last = max((n for n, e in enumerate(events) if not _is_launch(e)), default=-1)
+    for number, event in enumerate(events):
         fact = event.fact
-        if isinstance(fact, AttemptStart) and fact.launch:
-            if ended:
+        if _is_launch(event):
+            if ended and number < last:
                 launch, attempt, ended = launch + 1, 0, False
         elif isinstance(fact, ProcessExit | RunEnd | Scheduler):
             ended = True
@@ -61,6 +62,10 @@ def _placed(events: Sequence[Event]) -> list[tuple[Place, Event]]:
         elif id(event) in failures:
             attempt = max(attempt, failures[id(event)])
     return [((place[0] - launch, place[1]), event) for place, event in zip(places, events, strict=True)]
+
+
+def _is_launch(event: Event) -> bool:
+    return isinstance(event.fact, AttemptStart) and event.fact.launch
 
 
 def _failures(events: Sequence[Event]) -> dict[int, int]:

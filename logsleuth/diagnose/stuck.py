@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from logsleuth.diagnose.blame import ranks_text
-from logsleuth.model.events import DumpSignal, Event, NcclError, PeerLost, ProcessExit
+from logsleuth.model.events import DumpSignal, Event, NcclError, PeerLost, ProcessExit, WatchdogStuck
 from logsleuth.model.job import JobView
 from logsleuth.model.timeline import GroupState, ProcessGroup, ProcessTimeline
 
@@ -209,10 +209,11 @@ def _why_absent(job: JobView, rank: int, group: ProcessGroup) -> Absent | None:
 
 
 def why_silent(job: JobView, rank: int) -> Absent | None:
-    """What the log of a rank that reports no wait says of it; ``None`` where it lost a connection, so it was there, and
-    where the stream in which the others report is not among its files."""
+    """What the log of a rank that reports no wait says of it; ``None`` where it lost a connection or its watchdog was
+    blocked, so that it may have been there, and where the stream in which the others report is not among its files."""
     process = job.by_rank(rank)
-    if process is None or any(isinstance(event.fact, PeerLost | NcclError) for event in process.events):
+    blocked = PeerLost | NcclError | WatchdogStuck
+    if process is None or any(isinstance(event.fact, blocked) for event in process.events):
         return None
     if process.streams and not job.once(_streams_of_reports) <= process.streams:
         return None
