@@ -43,12 +43,15 @@ def split(events: Iterable[Event], wanted: int | None = None) -> Split:
 
 
 def _placed(events: Sequence[Event]) -> list[tuple[Place, Event]]:
-    """Each event of one source with its place. A launcher's banner that nothing follows was only printed late."""
+    """Each event of one source with its place.
+
+    A launcher's banner that nothing but remarks follows was only printed late.
+    """
     launch = attempt = 0
     ended = False
     places: list[Place] = []
     failures = _failures(events)
-    last = max((n for n, e in enumerate(events) if not _is_launch(e)), default=-1)
+    last = max((n for n, e in enumerate(events) if not _is_launch(e) and e.role != "benign"), default=-1)
     for number, event in enumerate(events):
         fact = event.fact
         if _is_launch(event):
