@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from logsleuth.catalog.load import load_catalog
+from literals import write_literals
 
 HERE = Path(__file__).resolve().parent
 
@@ -41,8 +41,7 @@ def main() -> None:
         files.mkdir()
         for out in (console, files):
             subprocess.run([sys.executable, str(HERE / "make_console.py"), str(out), ranks], check=True)
-        literals = sorted({a for p in load_catalog().patterns.values() for a in p.anchors if "\n" not in a})
-        anchors.write_text("\n".join(literals) + "\n", encoding="utf-8")
+        write_literals(anchors)
         lines = console.read_bytes().count(b"\n")
         for name, log in (("one console", console), ("one file a rank", files)):
             ours = [sys.executable, "-m", "logsleuth", "events", "--format", "jsonl", str(log)]
