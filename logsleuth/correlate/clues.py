@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeAlias
 
 from logsleuth.model.events import CommInit, Event, InitStage, NcclWarn, ProcessExit, ProcessMap, Transport
@@ -21,7 +22,7 @@ FEWEST_OF_SERIES = 2
 Place: TypeAlias = tuple[str | None, int]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Clues:
     """``rank_of_pid`` by host and pid, ``rank_of_local`` by host and local rank, ``rank_of_source`` by the source's
     id. ``local_equals_global``: there is one node. ``group_rank_is_global``: the rank that old torch prints without
@@ -38,8 +39,7 @@ class Clues:
         for place in ((host, pid), (None, pid)):
             if place in self.rank_of_pid:
                 return self.rank_of_pid[place]
-        ranks = {rank for (_, known), rank in self.rank_of_pid.items() if known == pid}
-        return ranks.pop() if len(ranks) == 1 else None
+        return self._rank_of_lone_pid.get(pid)
 
     def of_local_rank(self, host: str | None, local_rank: int) -> int | None:
         """The rank of a local rank: the same on the only node, else what is known of it or of its host."""
@@ -47,9 +47,24 @@ class Clues:
             return local_rank
         if (host, local_rank) in self.rank_of_local:
             return self.rank_of_local[host, local_rank]
-        known = [(rank, local) for (of_host, local), rank in self.rank_of_local.items() if of_host == host]
-        first_ranks = {rank - local for rank, local in known}
-        return first_ranks.pop() + local_rank if len(first_ranks) == 1 and len(known) > 1 else None
+        first = self._first_rank_of_host.get(host)
+        return first + local_rank if first is not None else None
+
+    @cached_property
+    def _rank_of_lone_pid(self) -> dict[int, int]:
+        """Of pids that are one rank's, whatever their host."""
+        ranks: dict[int, set[int]] = {}
+        for (_, pid), rank in self.rank_of_pid.items():
+            ranks.setdefault(pid, set()).add(rank)
+        return {pid: min(of_pid) for pid, of_pid in ranks.items() if len(of_pid) == 1}
+
+    @cached_property
+    def _first_rank_of_host(self) -> dict[str | None, int]:
+        """Where two or more known local ranks say that a host's ranks follow each other."""
+        firsts: dict[str | None, list[int]] = {}
+        for (host, local_rank), rank in self.rank_of_local.items():
+            firsts.setdefault(host, []).append(rank - local_rank)
+        return {host: told[0] for host, told in firsts.items() if len(told) > 1 and len(set(told)) == 1}
 
 
 def find_clues(events: Sequence[Event], sources: Iterable[str]) -> Clues:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from logsleuth.diagnose.blame import culprits_of_ranks
+from logsleuth.diagnose.stuck import idle_ranks, waiting_ranks
 from logsleuth.model.diagnosis import Culprit
 from logsleuth.model.events import Progress
 from logsleuth.model.job import JobView
@@ -29,14 +30,12 @@ def odd_ones(job: JobView) -> tuple[Culprit, ...]:
 
 
 def _waits_in_nothing(job: JobView) -> Iterator[tuple[int, str]]:
-    waiting = {state.rank for group in job.groups for state in group.stuck()}
-    if len(waiting) < FEWEST_RANKS - 1:
+    if len(waiting_ranks(job)) < FEWEST_RANKS - 1:
         return
-    for process in job.processes:
-        if process.rank is not None and process.role == "worker" and process.rank not in waiting:
-            lines = job.last_lines.get(process.rank, ())
-            said = f"; its last line: “{lines[-1][:120]}”" if lines else ""
-            yield process.rank, f"it reports no wait{said}"
+    for rank in idle_ranks(job):
+        lines = job.last_lines.get(rank, ())
+        said = f"; its last line: “{lines[-1][:120]}”" if lines else ""
+        yield rank, f"it reports no wait{said}"
 
 
 def _lags(job: JobView) -> Iterator[tuple[int, str]]:
@@ -63,10 +62,10 @@ def _last_steps(job: JobView) -> Mapping[int, int]:
 def _ends_early(job: JobView) -> Iterator[tuple[int, str]]:
     """Ranks with logs of their own that end clearly before all others'."""
     ends: dict[int, float] = {}
-    digests = {scan.source.id: scan.digest for scan in job.scans}
     for process in job.processes:
         if process.rank is not None and process.own_source:
-            stamps = [d.last.seconds for s in process.sources if (d := digests.get(s)) and d.last and d.last.seconds]
+            lasts = [job.digest(source).last for source in process.sources]
+            stamps = [last.seconds for last in lasts if last and last.seconds]
             if stamps:
                 ends[process.rank] = max(stamps)
     if len(ends) < FEWEST_RANKS:

@@ -230,13 +230,11 @@ def _streams_of_reports(job: JobView) -> frozenset[str]:
     return frozenset(e.origin.stream for e in told if e.origin.stream is not None and e.origin.how("stream") == "path")
 
 
-def only_idle(job: JobView, waiting: set[int]) -> int | None:
-    """The one rank of the job that is not among ``waiting``, where all are known and no log is cut off."""
-    known = {p.rank for p in job.processes if p.rank is not None and p.role == "worker"}
-    idle = known - waiting
+def only_idle(job: JobView) -> int | None:
+    """The one rank of the job that waits in no group, where all are known and no log is cut off."""
+    known, idle = _workers(job), idle_ranks(job)
     whole = known == set(range(job.world_size or len(known))) and _usual_size(len(known))
-    cut = any("truncated" in scan.digest.flags for scan in job.scans)
-    return idle.pop() if len(idle) == 1 and whole and not cut else None
+    return idle.pop() if len(idle) == 1 and whole and not _is_cut(job) else None
 
 
 def _all_in_one_console(job: JobView, group: ProcessGroup) -> bool:
@@ -250,9 +248,8 @@ def all_others_wait(job: JobView, work: StuckWork, silent: Iterable[Absent]) -> 
     work, no other rank of the job is unheard of or waits in nothing, and no log is cut off in the middle of a line.
     """
     silent = list(silent)
-    waiting = {s.rank for group in job.groups for s in group.stuck()}
-    idle = {p.rank for p in job.processes if p.rank is not None and p.role == "worker"} - waiting
-    if idle - {a.rank for a in silent} or set(job.coverage.ranks_without_log) - {a.rank for a in silent}:
+    others = (idle_ranks(job) | set(job.coverage.ranks_without_log)) - {a.rank for a in silent}
+    if others or _is_cut(job):
         return False
     alike = {w.stuck_op for w in work.waiters if w.stuck_op}
     if work.group.ambiguous or (work.group.unnamed and len(alike) > 1):
@@ -265,7 +262,30 @@ def all_others_wait(job: JobView, work: StuckWork, silent: Iterable[Absent]) -> 
         a_log_each = all(a.process is not None and a.process.own_source for a in silent)
         if known != set(range(len(known))) or not (a_log_each or _usual_size(len(known))):
             return False
-    return not any("truncated" in scan.digest.flags for scan in job.scans)
+    return True
+
+
+def waiting_ranks(job: JobView) -> frozenset[int]:
+    """The ranks that timed out in some group."""
+    return job.once(_waiting_ranks)
+
+
+def _waiting_ranks(job: JobView) -> frozenset[int]:
+    return frozenset(s.rank for group in job.groups for s in group.stuck() if s.rank is not None)
+
+
+def idle_ranks(job: JobView) -> set[int]:
+    """The ranks of workers that are known and wait in no group."""
+    return _workers(job) - waiting_ranks(job)
+
+
+def _workers(job: JobView) -> set[int]:
+    return {p.rank for p in job.processes if p.rank is not None and p.role == "worker"}
+
+
+def _is_cut(job: JobView) -> bool:
+    """Whether a log is cut off in the middle of a line."""
+    return any("truncated" in scan.digest.flags for scan in job.scans)
 
 
 def _usual_size(size: int) -> bool:

@@ -116,7 +116,7 @@ class JobView:
         return self.once(_processes_of_ranks).get(rank)
 
     def digest(self, source: str) -> Digest:
-        return next((scan.digest for scan in self.scans if scan.source.id == source), Digest())
+        return self.once(_digests).get(source, Digest())
 
     def clock(self, event: Event) -> float | None:
         """The event's time on a scale that all sources of this job share: see :func:`clock`."""
@@ -230,6 +230,10 @@ def _signs_of_life(job: JobView) -> dict[str, list[Event]]:
 
 def _start(event: Event) -> int:
     return event.locator.start
+
+
+def _digests(job: JobView) -> dict[str, Digest]:
+    return {scan.source.id: scan.digest for scan in job.scans}
 
 
 def _died(job: JobView) -> bool:

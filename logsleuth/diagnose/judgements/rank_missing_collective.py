@@ -16,7 +16,16 @@ from dataclasses import replace
 from logsleuth.catalog.spec import Catalog
 from logsleuth.diagnose.blame import capital, culprits_of_ranks, evidence, ranks_text
 from logsleuth.diagnose.early import early_hang
-from logsleuth.diagnose.stuck import Absent, StuckWork, all_others_wait, laggards, only_idle, stuck_works, why_silent
+from logsleuth.diagnose.stuck import (
+    Absent,
+    StuckWork,
+    all_others_wait,
+    laggards,
+    only_idle,
+    stuck_works,
+    waiting_ranks,
+    why_silent,
+)
 from logsleuth.model.diagnosis import Finding, Passed
 from logsleuth.model.events import (
     CollectiveTimeout,
@@ -108,9 +117,8 @@ def _from_works(job: JobView, works: Sequence[StuckWork]) -> Iterator[Finding]:
 def _idle(job: JobView, works: Sequence[StuckWork]) -> Iterator[Finding]:
     """The one rank of a mesh that waits in no group at all, where each of the others waits in some."""
     shared = [work for work in works if not work.is_p2p and not work.group.unnamed and work.first.evidence is not None]
-    waiting = {w.rank for work in works for w in work.waiters if w.rank is not None}
-    idle = only_idle(job, waiting)
-    if idle is None or not shared or len(waiting) < FEWEST_WAITING or any(w.everybody_in for w in works):
+    idle = only_idle(job)
+    if idle is None or not shared or len(waiting_ranks(job)) < FEWEST_WAITING or any(w.everybody_in for w in works):
         return
     absent = why_silent(job, idle)
     if absent is not None:
